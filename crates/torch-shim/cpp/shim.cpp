@@ -1,0 +1,164 @@
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <sys/resource.h>
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/CachingDeviceAllocator.h>
+
+// As <ATen/autocast_mode.h> declares them; that header pulls in every operator and would triple the build.
+namespace at::autocast {
+TORCH_API bool is_autocast_enabled(at::DeviceType device_type);
+TORCH_API void set_autocast_enabled(at::DeviceType device_type, bool enabled);
+TORCH_API at::ScalarType get_autocast_dtype(at::DeviceType device_type);
+TORCH_API void set_autocast_dtype(at::DeviceType device_type, at::ScalarType dtype);
+TORCH_API void clear_cache();
+TORCH_API int increment_nesting();
+TORCH_API int decrement_nesting();
+} // namespace at::autocast
+
+namespace {
+
+thread_local std::string last_error;
+
+// Runs `body` and turns whatever it throws into a code and a message.
+template <typename Body>
+int guarded(Body body) noexcept {
+  try {
+    body();
+    return 0;
+  } catch (const c10::Error &error) {
+    // Without the backtrace, which says nothing to who made the mistake.
+    last_error = error.what_without_backtrace();
+  } catch (const std::exception &error) {
+    last_error = error.what();
+  } catch (...) {
+    last_error = "an exception that is not a std::exception";
+  }
+  return 1;
+}
+
+at::DeviceType kind(int cuda) { return cuda ? at::kCUDA : at::kCPU; }
+
+const at::Tensor &borrowed(const void *tensor) { return *static_cast<const at::Tensor *>(tensor); }
+
+// Null where CUDA was never loaded: the allocator registers itself when it is.
+c10::DeviceAllocator *cuda_allocator() {
+  return dynamic_cast<c10::DeviceAllocator *>(c10::GetAllocator(at::kCUDA));
+}
+
+} // namespace
+
+extern "C" {
+
+const char *shim_error(void) { return last_error.c_str(); }
+
+int shim_open_cuda(int *devices) {
+  return guarded([&] {
+    // Global, for its static initializers register kernels and hooks with the libtorch_cpu already loaded.
+    if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+      const char *why = dlerror();
+      throw std::runtime_error(why != nullptr ? why : "the loader gave no reason");
+    }
+    *devices = at::globalContext().hasCUDA() ? static_cast<int>(at::detail::getCUDAHooks().deviceCount()) : 0;
+  });
+}
+
+int shim_autocast_enter(int cuda, int enabled, int *enabled_before, int *dtype_before) {
+  return guarded([&] {
+    const auto device = kind(cuda);
+    *enabled_before = at::autocast::is_autocast_enabled(device) ? 1 : 0;
+    *dtype_before = static_cast<int>(at::autocast::get_autocast_dtype(device));
+    at::autocast::set_autocast_dtype(device, at::kBFloat16);
+    at::autocast::set_autocast_enabled(device, enabled != 0);
+    at::autocast::increment_nesting();
+  });
+}
+
+int shim_autocast_leave(int cuda, int enabled_before, int dtype_before) {
+  return guarded([&] {
+    const auto device = kind(cuda);
+    if (at::autocast::decrement_nesting() == 0) {
+      at::autocast::clear_cache();
+    }
+    at::autocast::set_autocast_enabled(device, enabled_before != 0);
+    at::autocast::set_autocast_dtype(device, static_cast<at::ScalarType>(dtype_before));
+  });
+}
+
+int shim_channels_last(const void *tensor, void **result) {
+  return guarded([&] { *result = new at::Tensor(borrowed(tensor).contiguous(at::MemoryFormat::ChannelsLast)); });
+}
+
+int shim_is_channels_last(const void *tensor, int *answer) {
+  return guarded([&] { *answer = borrowed(tensor).is_contiguous(at::MemoryFormat::ChannelsLast) ? 1 : 0; });
+}
+
+int shim_set_deterministic(int on) {
+  return guarded([&] {
+    auto &context = at::globalContext();
+    context.setDeterministicAlgorithms(on != 0, /*warn_only=*/false);
+    // PyTorch would also fill all fresh memory with NaN: a debugging aid that costs a pass over every output.
+    context.setDeterministicFillUninitializedMemory(false);
+    context.setDeterministicCuDNN(on != 0);
+    context.setDeterministicMkldnn(on != 0);
+    if (on != 0) {
+      // Timing kernels against each other picks a different winner on a different day.
+      context.setBenchmarkCuDNN(false);
+    }
+  });
+}
+
+int shim_is_deterministic(int *answer) {
+  return guarded([&] { *answer = at::globalContext().deterministicAlgorithms() ? 1 : 0; });
+}
+
+int shim_allow_tf32(int on) {
+  return guarded([&] {
+    auto &context = at::globalContext();
+    context.setAllowTF32CuBLAS(on != 0);
+    context.setAllowTF32CuDNN(on != 0);
+  });
+}
+
+int shim_cuda_peak(int index, int *known, uint64_t *bytes) {
+  return guarded([&] {
+    auto *allocator = cuda_allocator();
+    *known = allocator != nullptr && allocator->initialized() ? 1 : 0;
+    if (*known != 0) {
+      const auto stats = allocator->getDeviceStats(static_cast<c10::DeviceIndex>(index));
+      const auto total = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+      *bytes = static_cast<uint64_t>(stats.allocated_bytes[total].peak);
+    }
+  });
+}
+
+int shim_cuda_reset_peak(int index) {
+  return guarded([&] {
+    auto *allocator = cuda_allocator();
+    if (allocator != nullptr && allocator->initialized()) {
+      allocator->resetPeakStats(static_cast<c10::DeviceIndex>(index));
+    }
+  });
+}
+
+int shim_ram_peak(uint64_t *bytes) {
+  return guarded([&] {
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0) {
+      throw std::runtime_error("getrusage failed");
+    }
+#ifdef __APPLE__
+    *bytes = static_cast<uint64_t>(usage.ru_maxrss);
+#else
+    *bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+#endif
+  });
+}
+
+} // extern "C"

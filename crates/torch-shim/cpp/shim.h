@@ -1,0 +1,39 @@
+// The C face of what tch lacks. Each function answers 0, or 1 with a message in `shim_error()`:
+// no C++ exception may cross into Rust.
+#pragma once
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The message of this thread's last failure; valid until its next one.
+const char *shim_error(void);
+
+// Loads libtorch's CUDA half and counts the devices it sees. Failing to load is a failure with the loader's message.
+int shim_open_cuda(int *devices);
+
+// Enters autocast to bf16 (or a stretch without autocast) on one kind of device; says what was set before.
+int shim_autocast_enter(int cuda, int enabled, int *enabled_before, int *dtype_before);
+// Leaves it again; the last one out clears the cache of converted weights.
+int shim_autocast_leave(int cuda, int enabled_before, int dtype_before);
+
+// A new tensor (owned by the caller) with the same values, stored channels last.
+int shim_channels_last(const void *tensor, void **result);
+int shim_is_channels_last(const void *tensor, int *answer);
+
+int shim_set_deterministic(int on);
+int shim_is_deterministic(int *answer);
+int shim_allow_tf32(int on);
+
+// The most bytes that tensors held at once on a CUDA device; `known` is 0 where no allocator runs yet.
+int shim_cuda_peak(int index, int *known, uint64_t *bytes);
+int shim_cuda_reset_peak(int index);
+
+// The largest resident size of this process so far, from `getrusage`.
+int shim_ram_peak(uint64_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,64 @@
+//! Mixed precision: matrix products and convolutions in bf16, sums and losses in f32.
+//!
+//! bf16 has the range of f32, so that gradients need no scaling; tch offers only fp16, which does.
+
+use std::ffi::c_int;
+use std::marker::PhantomData;
+
+use tch::Device;
+
+use crate::error::assume;
+use crate::ffi;
+
+/// Runs `f` with bf16 autocast on `device` switched on or off, and leaves everything as it was, also when `f` panics.
+///
+/// Calls nest. Only this thread is affected, and only tensors on this kind of device. Leaving the outermost
+/// call drops the bf16 copies of the weights, so take one optimizer step per outermost call at most.
+/// Do not mix `no_grad` and training inside one: a weight first converted without gradients has none later.
+///
+/// On a device that is neither the CPU nor CUDA, `f` just runs.
+///
+/// ```
+/// use tch::{Device, Kind, Tensor};
+///
+/// let weights = Tensor::ones([4, 4], (Kind::Float, Device::Cpu));
+/// let product = torch_shim::autocast_bf16(Device::Cpu, true, || weights.matmul(&weights));
+/// assert_eq!(product.kind(), Kind::BFloat16);
+/// ```
+pub fn autocast_bf16<T>(device: Device, enabled: bool, f: impl FnOnce() -> T) -> T {
+    let cuda = match device {
+        Device::Cpu => 0,
+        Device::Cuda(_) => 1,
+        _ => return f(),
+    };
+    let _guard = Guard::enter(cuda, enabled);
+    f()
+}
+
+/// Undoes on drop what entering did.
+struct Guard {
+    cuda: c_int,
+    enabled_before: c_int,
+    dtype_before: c_int,
+    /// Autocast is a setting of the thread, so the guard must not wander to another.
+    _this_thread: PhantomData<*const ()>,
+}
+
+impl Guard {
+    fn enter(cuda: c_int, enabled: bool) -> Self {
+        let mut guard = Self { cuda, enabled_before: 0, dtype_before: 0, _this_thread: PhantomData };
+        // SAFETY: both places outlive the call.
+        assume(unsafe {
+            ffi::shim_autocast_enter(cuda, c_int::from(enabled), &mut guard.enabled_before, &mut guard.dtype_before)
+        });
+        guard
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // SAFETY: takes numbers only, those that entering answered.
+        // A failure is dropped on purpose: a panic while unwinding from another would end the process.
+        let _ = unsafe { ffi::shim_autocast_leave(self.cuda, self.enabled_before, self.dtype_before) };
+    }
+}

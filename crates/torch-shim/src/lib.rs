@@ -1,0 +1,28 @@
+//! What [`tch`] lacks of libtorch, as safe functions.
+//!
+//! | | why it is here |
+//! | --- | --- |
+//! | [`open_cuda`] | one program for machines with and without a GPU: CUDA is loaded when it is there |
+//! | [`autocast_bf16`] | tch's autocast is fp16, on CUDA only |
+//! | [`channels_last`] | the layout in which convolutions on large images are faster |
+//! | [`set_deterministic`], [`allow_tf32`] | the same numbers twice, or more of them per second |
+//! | [`peak_memory`], [`peak_ram`] | what a run needs of a machine |
+//!
+//! The C++ half is `cpp/shim.cpp`: it catches every exception, and [`ShimError`] carries the message.
+//! This crate is the only one with `unsafe` code; each block says what makes it sound.
+#![allow(unsafe_code)]
+
+mod autocast;
+mod cuda;
+mod determinism;
+mod error;
+mod ffi;
+mod layout;
+mod memory;
+
+pub use autocast::autocast_bf16;
+pub use cuda::{Cuda, open_cuda};
+pub use determinism::{allow_tf32, is_deterministic, set_deterministic};
+pub use error::ShimError;
+pub use layout::{channels_last, is_channels_last, try_channels_last};
+pub use memory::{peak_memory, peak_ram, reset_peak_memory};

@@ -1,0 +1,155 @@
+//! Each function of the shim, called the way the library calls it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tch::{Device, Kind, Tensor};
+use torch_shim::{
+    Cuda, allow_tf32, autocast_bf16, channels_last, is_channels_last, is_deterministic, open_cuda, peak_memory,
+    peak_ram, reset_peak_memory, set_deterministic, try_channels_last,
+};
+
+const CPU: (Kind, Device) = (Kind::Float, Device::Cpu);
+
+fn product_kind() -> Kind {
+    let matrix = Tensor::ones([3, 3], CPU);
+    matrix.matmul(&matrix).kind()
+}
+
+#[test]
+fn autocast_multiplies_in_bf16_and_only_inside() {
+    assert_eq!(product_kind(), Kind::Float);
+    assert_eq!(autocast_bf16(Device::Cpu, true, product_kind), Kind::BFloat16);
+    assert_eq!(product_kind(), Kind::Float);
+}
+
+#[test]
+fn autocast_can_be_switched_off_within() {
+    let kinds = autocast_bf16(Device::Cpu, true, || {
+        let inner = autocast_bf16(Device::Cpu, false, product_kind);
+        (inner, product_kind())
+    });
+    assert_eq!(kinds, (Kind::Float, Kind::BFloat16));
+}
+
+#[test]
+fn autocast_ends_with_a_panic() {
+    let outcome = catch_unwind(|| autocast_bf16(Device::Cpu, true, || panic!("on purpose")));
+    assert!(outcome.is_err());
+    assert_eq!(product_kind(), Kind::Float);
+}
+
+#[test]
+fn autocast_of_another_device_leaves_this_one_alone() {
+    assert_eq!(autocast_bf16(Device::Cuda(0), true, product_kind), Kind::Float);
+    assert_eq!(autocast_bf16(Device::Mps, true, product_kind), Kind::Float);
+}
+
+/// Leaving the outermost autocast drops the bf16 copies: a weight changed in between is seen.
+#[test]
+fn a_changed_weight_is_converted_anew() {
+    let weight = Tensor::ones([2, 2], CPU).set_requires_grad(true);
+    let input = Tensor::ones([1, 2], CPU);
+    let forward = || f64::try_from(autocast_bf16(Device::Cpu, true, || input.matmul(&weight)).sum(Kind::Float));
+    assert_eq!(forward().expect("one number"), 4.0);
+    tch::no_grad(|| {
+        let _ = weight.shallow_clone().fill_(2.0);
+    });
+    assert_eq!(forward().expect("one number"), 8.0);
+}
+
+/// f32 leaves get f32 gradients through bf16 products: sum(x·w) with x = (1, 1) has slope 1 everywhere.
+#[test]
+fn gradients_pass_through_autocast() {
+    let weight = Tensor::ones([2, 2], CPU).set_requires_grad(true);
+    let input = Tensor::ones([1, 2], CPU);
+    autocast_bf16(Device::Cpu, true, || input.matmul(&weight)).sum(Kind::Float).backward();
+    let gradient = weight.grad();
+    assert_eq!(gradient.kind(), Kind::Float);
+    assert_eq!(gradient, Tensor::ones([2, 2], CPU));
+}
+
+#[test]
+fn channels_last_moves_values_but_not_their_places() {
+    let images = Tensor::arange(2 * 3 * 4 * 5, CPU).view([2, 3, 4, 5]);
+    let moved = channels_last(&images);
+    assert!(!is_channels_last(&images));
+    assert!(is_channels_last(&moved));
+    assert_eq!(moved.stride(), [60, 1, 15, 3]);
+    assert_eq!(moved, images);
+}
+
+#[test]
+fn what_is_channels_last_already_is_not_copied() {
+    let once = channels_last(&Tensor::ones([2, 3, 4, 5], CPU));
+    assert_eq!(channels_last(&once).data_ptr(), once.data_ptr());
+}
+
+#[test]
+fn a_weight_becomes_channels_last_in_place() {
+    let mut weight = Tensor::ones([8, 3, 3, 3], CPU).set_requires_grad(true);
+    let moved = channels_last(&weight);
+    tch::no_grad(|| weight.set_data(&moved));
+    assert!(is_channels_last(&weight));
+    assert!(weight.requires_grad() && weight.is_leaf());
+}
+
+#[test]
+fn an_exception_becomes_an_error() {
+    let error = try_channels_last(&Tensor::ones([2, 3], CPU)).expect_err("a matrix has no channels");
+    assert!(error.message().contains("rank 4"), "{error}");
+    assert!(!is_channels_last(&Tensor::ones([2, 3], CPU)));
+}
+
+#[test]
+fn the_panic_of_channels_last_names_the_size() {
+    let matrix = AssertUnwindSafe(Tensor::ones([2, 3], CPU));
+    let panic = catch_unwind(|| channels_last(&matrix)).expect_err("a matrix has no channels");
+    let message = panic.downcast_ref::<String>().expect("a message");
+    assert!(message.contains("[2, 3]"), "{message}");
+}
+
+#[test]
+fn deterministic_mode_goes_on_and_off() {
+    assert!(!is_deterministic());
+    set_deterministic(true);
+    assert!(is_deterministic());
+    assert!(std::env::var_os("CUBLAS_WORKSPACE_CONFIG").is_some());
+    set_deterministic(false);
+    assert!(!is_deterministic());
+}
+
+#[test]
+fn tf32_can_be_set_without_a_gpu() {
+    allow_tf32(true);
+    allow_tf32(false);
+}
+
+#[test]
+fn cuda_is_there_or_the_reason_is_told() {
+    match open_cuda() {
+        Cuda::Available { devices } => assert!(*devices > 0),
+        Cuda::Unavailable { reason } => assert!(!reason.is_empty()),
+    }
+    assert_eq!(open_cuda().is_available(), tch::Cuda::is_available());
+    assert!(std::ptr::eq(open_cuda(), open_cuda()));
+}
+
+#[test]
+fn without_cuda_its_memory_is_unknown() {
+    if !open_cuda().is_available() {
+        assert_eq!(peak_memory(Device::Cuda(0)), None);
+        reset_peak_memory(Device::Cuda(0));
+    }
+}
+
+#[test]
+fn touching_memory_raises_the_peak() {
+    const SIZE: usize = 64 << 20;
+    reset_peak_memory(Device::Cpu);
+    let before = peak_ram().expect("this system counts");
+    let touched = vec![1u8; SIZE];
+    let after = peak_memory(Device::Cpu).expect("this system counts");
+    assert!(before > 0);
+    assert!(touched.iter().all(|byte| *byte == 1));
+    assert!(after >= before + (SIZE as u64) / 2, "{before} then {after}");
+}

@@ -1,0 +1,108 @@
+//! `prescient data`.
+
+use crate::data::sheet::contact_sheet;
+use crate::data::{DATASETS, FolderSettings, Image, MnistSettings, Source, Subset, SyntheticSettings};
+use crate::error::{DataError, Result, While};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::{Path, PathBuf};
+
+/// Look at data before learning from it
+#[derive(Debug, Args)]
+pub(super) struct Data {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Name the datasets and what each needs
+    List,
+    /// Write a contact sheet of each class as PNG
+    Show(Show),
+}
+
+/// Write a contact sheet of each class as PNG
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  prescient data show synthetic --out sheets
+  prescient data show folder --path photos.zip --attributes attributes.csv --out sheets")]
+struct Show {
+    /// Which dataset
+    dataset: DatasetName,
+
+    /// The folder to write the sheets to
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// Where the dataset lies
+    #[arg(long)]
+    path: Option<PathBuf>,
+
+    /// Tables of attributes, for `folder`
+    #[arg(long, value_name = "CSV")]
+    attributes: Vec<PathBuf>,
+
+    /// Images a class
+    #[arg(long, default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    count: u32,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DatasetName {
+    Synthetic,
+    Mnist,
+    Folder,
+}
+
+impl Data {
+    pub(super) fn run(self) -> Result<()> {
+        match self.verb {
+            Verb::List => {
+                for dataset in DATASETS {
+                    println!("{:<12} {}\n{:<12} needs: {}", dataset.name, dataset.about, "", dataset.needs);
+                }
+                Ok(())
+            }
+            Verb::Show(show) => show.run(),
+        }
+    }
+}
+
+impl Show {
+    fn run(self) -> Result<()> {
+        let source = match self.dataset {
+            DatasetName::Synthetic => {
+                Source::Synthetic(SyntheticSettings { train: self.count as usize, test: 1, ..Default::default() })
+            }
+            DatasetName::Mnist => Source::Mnist(MnistSettings { path: self.path }),
+            DatasetName::Folder => Source::Folder(FolderSettings {
+                path: self.path.unwrap_or_else(|| PathBuf::from(".")),
+                attributes: self.attributes,
+            }),
+        };
+        let dataset = source.open().when(|| format!("open the dataset `{}`", source.name()))?;
+        std::fs::create_dir_all(&self.out).map_err(DataError::io(&self.out))?;
+        for (index, name) in dataset.catalogue().names().iter().enumerate() {
+            let samples = dataset.samples(Subset::Train).iter().filter(|sample| sample.class.index() == index);
+            let images = samples.take(self.count as usize).map(|sample| dataset.image(sample));
+            let images: Vec<Image> = images.collect::<std::result::Result<_, _>>()?;
+            let path = self.out.join(file_name(index, name));
+            contact_sheet(&images, 8, zoom(&images)).write_png(&path)?;
+        }
+        let shown: &Path = &self.out;
+        println!("{} contact sheets written to {}", dataset.catalogue().len(), shown.display());
+        Ok(())
+    }
+}
+
+/// Small images are enlarged until a person can see them.
+fn zoom(images: &[Image]) -> u32 {
+    let side = images.iter().map(|image| image.width.max(image.height)).max().unwrap_or(1).max(1);
+    (128 / side).clamp(1, 4)
+}
+
+/// A class name as a file name: what a file system might not take becomes `_`.
+fn file_name(index: usize, class: &str) -> String {
+    let plain: String = class.chars().map(|c| if c.is_alphanumeric() || "-+.".contains(c) { c } else { '_' }).collect();
+    format!("{index:02}-{plain}.png")
+}

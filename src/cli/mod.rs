@@ -1,0 +1,75 @@
+//! The command line: one file a verb.
+
+mod data;
+mod demo;
+mod device;
+mod list;
+mod progress;
+mod recipes;
+mod report;
+mod run;
+
+use crate::error::Result;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Prescient continual learning: teach an image classifier its classes task by task, with a tiny memory of old images,
+/// and let it guess at classes whose images have not arrived yet.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    arg_required_else_help = true,
+    after_help = "Start with `prescient demo`. Then `prescient list` shows what there is to run, and\n\
+                  `prescient run RECIPE.toml` runs it. Exit codes: 0 done, 2 something to mend."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+
+    /// Say more of what happens, on stderr (twice for even more)
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Train a small model on drawn images and show how it does: three minutes at most
+    Demo(demo::Demo),
+    /// Run a recipe, or go on with a run that was stopped
+    Run(run::Run),
+    /// Show what a run found, from its folder alone
+    Report(report::Report),
+    /// Look at data before learning from it
+    Data(data::Data),
+    /// Name the datasets, recipes, metrics and recipe keys there are
+    List(list::List),
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let level = ["warn", "info", "debug"][usize::from(arguments.verbose.min(2))];
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(format!("prescient={level}")))
+        .with_writer(std::io::stderr)
+        .without_time()
+        .init();
+    let done = match arguments.verb {
+        Verb::Demo(verb) => verb.run(),
+        Verb::Run(verb) => verb.run(),
+        Verb::Report(verb) => verb.run(),
+        Verb::Data(verb) => verb.run(),
+        Verb::List(verb) => verb.run(),
+    };
+    finish(done)
+}
+
+fn finish(done: Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint!("{}", error.message());
+            ExitCode::from(2)
+        }
+    }
+}

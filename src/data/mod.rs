@@ -1,0 +1,93 @@
+//! Images and what is known of their classes. Plain bytes: no tensors here.
+
+mod archive;
+mod catalogue;
+mod folder;
+mod image;
+mod loader;
+mod mnist;
+mod sealed;
+pub mod sheet;
+mod source;
+mod synthetic;
+mod view;
+
+pub use catalogue::Catalogue;
+pub use folder::{Folder, FolderSettings};
+pub use image::Image;
+pub use loader::{Batch, Loader, Pass, TestBatch};
+pub use mnist::{Mnist, MnistSettings};
+pub use sealed::{Sealed, TaskData};
+pub use source::{DATASETS, DatasetInfo, Source, resolve, root};
+pub use synthetic::{Synthetic, SyntheticSettings};
+pub use view::{Augmentation, Crop, Normalization, View};
+
+use crate::class::ClassId;
+use crate::error::DataError;
+use serde::{Deserialize, Serialize};
+
+/// The two sides of a dataset, which never share an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subset {
+    /// To learn from.
+    Train,
+    /// To be asked about.
+    Test,
+}
+
+/// One image of a dataset, not yet read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sample {
+    /// Which side it is on.
+    pub subset: Subset,
+    /// Where it stands among the samples of its side.
+    pub index: u32,
+    /// What it shows.
+    pub class: ClassId,
+}
+
+/// Images with their classes.
+pub trait Dataset: Send + Sync {
+    /// What is known of every class.
+    fn catalogue(&self) -> &Catalogue;
+
+    /// Every sample of one side; `samples(side)[i].index == i`.
+    fn samples(&self, subset: Subset) -> &[Sample];
+
+    /// Reads one image.
+    fn image(&self, sample: &Sample) -> Result<Image, DataError>;
+
+    /// What people call the image: its path, or what comes closest.
+    fn name(&self, sample: &Sample) -> String;
+
+    /// 1 for grey images, 3 for colour.
+    fn channels(&self) -> u8;
+
+    /// Mean and deviation of its pixels, as its literature uses them.
+    fn normalization(&self) -> Normalization;
+
+    /// The size at which its images are looked at, in pixels, unless a recipe says otherwise.
+    fn size(&self) -> u32;
+}
+
+/// A hash of what a dataset holds: classes, attributes, and every sample's name and class. It opens no image, so it is
+/// quick enough to be taken at every start.
+pub fn fingerprint(dataset: &dyn Dataset) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let catalogue = dataset.catalogue();
+    for name in catalogue.names().iter().chain(catalogue.attribute_names()) {
+        hasher.update(name.as_bytes()).update(&[0]);
+    }
+    for class in 0..catalogue.len() {
+        for value in catalogue.attributes(ClassId(class as u16)) {
+            hasher.update(&value.to_le_bytes());
+        }
+    }
+    for subset in [Subset::Train, Subset::Test] {
+        for sample in dataset.samples(subset) {
+            hasher.update(dataset.name(sample).as_bytes()).update(&sample.class.0.to_le_bytes());
+        }
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}

@@ -1,0 +1,104 @@
+//! Which dataset, and where it lies.
+
+use super::{Augmentation, Crop, Dataset, Folder, FolderSettings, Mnist, MnistSettings, Synthetic, SyntheticSettings};
+use crate::error::DataError;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Which dataset.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Source {
+    /// Drawn by our own code.
+    Synthetic(SyntheticSettings),
+    /// Handwritten digits.
+    Mnist(MnistSettings),
+    /// Photos in folders and a table of attributes.
+    Folder(FolderSettings),
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Source::Synthetic(SyntheticSettings::default())
+    }
+}
+
+/// A dataset as `prescient list` shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct DatasetInfo {
+    /// Its `kind` in a recipe.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// What it needs on disk.
+    pub needs: &'static str,
+}
+
+/// Every dataset.
+pub const DATASETS: &[DatasetInfo] = &[
+    DatasetInfo {
+        name: "synthetic",
+        about: "small colour images whose classes are combinations of attributes, drawn from a seed",
+        needs: "nothing",
+    },
+    DatasetInfo {
+        name: "mnist",
+        about: "handwritten digits, 28×28, without attributes",
+        needs: "the four idx files, gzipped or not, in the folder `path`, else in `mnist` below the data root",
+    },
+    DatasetInfo {
+        name: "folder",
+        about: "your own photos, with a table of attributes",
+        needs: "`train/CLASS/*` and `test/CLASS/*` in the folder or .zip `path`; `attributes = [\"a.csv\", …]`",
+    },
+];
+
+/// Where data lies unless a recipe says otherwise: `PRESCIENT_DATA`, else the folder `data`, else `../shared/data`.
+pub fn root() -> PathBuf {
+    match std::env::var_os("PRESCIENT_DATA") {
+        Some(root) => root.into(),
+        None if Path::new("data").is_dir() => "data".into(),
+        None if Path::new("../shared/data").is_dir() => "../shared/data".into(),
+        None => "data".into(),
+    }
+}
+
+/// A path as it stands, if it is there; else below the data root.
+pub fn resolve(path: &Path) -> PathBuf {
+    if path.is_absolute() || path.exists() { path.to_owned() } else { root().join(path) }
+}
+
+impl Source {
+    /// Opens the dataset.
+    pub fn open(&self) -> Result<Arc<dyn Dataset>, DataError> {
+        Ok(match self {
+            Source::Synthetic(settings) => Arc::new(Synthetic::new(settings)),
+            Source::Mnist(settings) => {
+                Arc::new(Mnist::open(&resolve(settings.path.as_deref().unwrap_or(Path::new("mnist"))))?)
+            }
+            Source::Folder(settings) => {
+                let attributes: Vec<PathBuf> = settings.attributes.iter().map(|path| resolve(path)).collect();
+                Arc::new(Folder::open(&resolve(&settings.path), &attributes)?)
+            }
+        })
+    }
+
+    /// What is done to its training images unless a recipe says otherwise: photos are cropped and mirrored as in the
+    /// paper, digits and drawings are not.
+    pub fn augmentation(&self) -> Augmentation {
+        match self {
+            Source::Synthetic(_) | Source::Mnist(_) => Augmentation::default(),
+            Source::Folder(_) => Augmentation { crop: Crop::Resized { area: 0.08 }, flip: true },
+        }
+    }
+
+    /// Its name in [`DATASETS`].
+    pub fn name(&self) -> &'static str {
+        match self {
+            Source::Synthetic(_) => "synthetic",
+            Source::Mnist(_) => "mnist",
+            Source::Folder(_) => "folder",
+        }
+    }
+}

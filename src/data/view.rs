@@ -1,0 +1,229 @@
+//! How an image is looked at: cut to a square of a fixed size, changed at random while learning, as is when tested.
+
+use super::Image;
+use crate::seeds::Stream;
+use fast_image_resize::images::{Image as Raster, ImageRef};
+use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+/// Mean and deviation of each channel, for pixels in [0, 1].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Normalization {
+    /// Red, green, blue; grey images use the first.
+    pub mean: [f64; 3],
+    /// Red, green, blue; grey images use the first.
+    pub std: [f64; 3],
+}
+
+/// What is done to a training image at random.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Augmentation {
+    /// Which part of it is looked at.
+    pub crop: Crop,
+    /// Whether every other image is mirrored. Not for digits or letters.
+    pub flip: bool,
+}
+
+/// Which part of a training image is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Crop {
+    /// What a test image shows too.
+    #[default]
+    None,
+    /// The test view, moved by at most so many pixels each way; what moves in is black.
+    Shift {
+        /// At most so many.
+        pixels: u32,
+    },
+    /// A part of random area and aspect, enlarged or reduced: torchvision's RandomResizedCrop, the paper's choice.
+    Resized {
+        /// The smallest part of the area, in (0, 1]; torchvision's default is 0.08.
+        area: f64,
+    },
+}
+
+/// A view: a square of `size` pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View {
+    /// The side of the square.
+    pub size: u32,
+    /// The shorter side to which a test image is scaled before the middle is cut out.
+    pub resize: u32,
+    /// What happens to training images.
+    pub augmentation: Augmentation,
+}
+
+/// A rectangle of an image, in pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Window {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+}
+
+impl View {
+    /// How a training image is seen this time: `channels × size × size` bytes, appended to `out`.
+    pub fn learn(&self, image: &Image, stream: &mut Stream, out: &mut Vec<u8>) {
+        let window = match self.augmentation.crop {
+            Crop::Resized { area } => random_window(image, area, stream),
+            Crop::None | Crop::Shift { .. } => self.middle(image),
+        };
+        let shift = match self.augmentation.crop {
+            Crop::Shift { pixels } => {
+                let most = i64::from(pixels);
+                (stream.random_range(-most..=most), stream.random_range(-most..=most))
+            }
+            _ => (0, 0),
+        };
+        let flip = self.augmentation.flip && stream.random::<bool>();
+        self.planes(&self.scaled(image, window), image.channels, shift, flip, out);
+    }
+
+    /// How an image is seen when it is tested or remembered: `channels × size × size` bytes, appended to `out`.
+    pub fn test(&self, image: &Image, out: &mut Vec<u8>) {
+        self.planes(&self.scaled(image, self.middle(image)), image.channels, (0, 0), false, out);
+    }
+
+    /// The same, mirrored: the paper's generator learns from both.
+    pub fn mirrored(&self, image: &Image, out: &mut Vec<u8>) {
+        self.planes(&self.scaled(image, self.middle(image)), image.channels, (0, 0), true, out);
+    }
+
+    /// The middle square of the image scaled so that its shorter side is `resize`.
+    fn middle(&self, image: &Image) -> Window {
+        let (width, height) = (f64::from(image.width), f64::from(image.height));
+        let side = width.min(height) * f64::from(self.size) / f64::from(self.resize);
+        Window { left: (width - side) / 2.0, top: (height - side) / 2.0, width: side, height: side }
+    }
+
+    /// The window, scaled to the view's square.
+    fn scaled(&self, image: &Image, window: Window) -> Vec<u8> {
+        let whole = Window { left: 0.0, top: 0.0, width: f64::from(image.width), height: f64::from(image.height) };
+        if window == whole && image.width == self.size && image.height == self.size {
+            return image.pixels.clone();
+        }
+        let pixel = if image.channels == 1 { PixelType::U8 } else { PixelType::U8x3 };
+        let source = ImageRef::new(image.width, image.height, &image.pixels, pixel)
+            .expect("an image has height × width × channels bytes");
+        let mut target = Raster::new(self.size, self.size, pixel);
+        let options = ResizeOptions::new()
+            .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
+            .crop(window.left, window.top, window.width, window.height);
+        Resizer::new().resize(&source, &mut target, &options).expect("the window lies inside the image");
+        target.into_vec()
+    }
+
+    /// Pixels side by side become planes one after the other, moved and mirrored on the way.
+    fn planes(&self, pixels: &[u8], channels: u8, shift: (i64, i64), flip: bool, out: &mut Vec<u8>) {
+        let (size, channels) = (self.size as usize, usize::from(channels));
+        let from = |at: usize, by: i64| usize::try_from(at as i64 - by).ok().filter(|&from| from < size);
+        out.reserve(channels * size * size);
+        for channel in 0..channels {
+            for y in 0..size {
+                let row = from(y, shift.1);
+                for x in 0..size {
+                    let column = from(if flip { size - 1 - x } else { x }, shift.0);
+                    out.push(match (row, column) {
+                        (Some(row), Some(column)) => pixels[(row * size + column) * channels + channel],
+                        _ => 0,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// torchvision's RandomResizedCrop: ten tries at an area and an aspect between 3/4 and 4/3, else the middle.
+fn random_window(image: &Image, smallest: f64, stream: &mut Stream) -> Window {
+    let (width, height) = (f64::from(image.width), f64::from(image.height));
+    for _ in 0..10 {
+        let area = width * height * stream.random_range(smallest..=1.0);
+        let aspect = stream.random_range((3.0f64 / 4.0).ln()..=(4.0f64 / 3.0).ln()).exp();
+        let (w, h) = ((area * aspect).sqrt().round(), (area / aspect).sqrt().round());
+        if (1.0..=width).contains(&w) && (1.0..=height).contains(&h) {
+            let left = stream.random_range(0..=(width - w) as u32);
+            let top = stream.random_range(0..=(height - h) as u32);
+            return Window { left: f64::from(left), top: f64::from(top), width: w, height: h };
+        }
+    }
+    let side = width.min(height);
+    Window { left: (width - side) / 2.0, top: (height - side) / 2.0, width: side, height: side }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seeds::Seeds;
+    use proptest::prelude::*;
+
+    fn view(size: u32, crop: Crop, flip: bool) -> View {
+        View { size, resize: size, augmentation: Augmentation { crop, flip } }
+    }
+
+    /// Two by two pixels, three channels: pixel p has the bytes 10p, 10p + 1, 10p + 2.
+    fn tiny() -> Image {
+        let pixels = (0..4).flat_map(|p| [10 * p, 10 * p + 1, 10 * p + 2]).collect();
+        Image { width: 2, height: 2, channels: 3, pixels }
+    }
+
+    #[test]
+    fn pixels_become_planes() {
+        let mut out = Vec::new();
+        view(2, Crop::None, false).test(&tiny(), &mut out);
+        assert_eq!(out, [0, 10, 20, 30, 1, 11, 21, 31, 2, 12, 22, 32]);
+    }
+
+    #[test]
+    fn a_mirror_swaps_the_columns() {
+        let mut out = Vec::new();
+        view(2, Crop::None, false).mirrored(&tiny(), &mut out);
+        assert_eq!(out[..4], [10, 0, 30, 20]);
+    }
+
+    #[test]
+    fn a_shift_moves_black_in() {
+        let image = Image { width: 2, height: 2, channels: 1, pixels: vec![1, 2, 3, 4] };
+        let mut out = Vec::new();
+        view(2, Crop::None, false).planes(&image.pixels, 1, (1, 0), false, &mut out);
+        assert_eq!(out, [0, 1, 0, 3]);
+        out.clear();
+        view(2, Crop::None, false).planes(&image.pixels, 1, (0, -1), false, &mut out);
+        assert_eq!(out, [3, 4, 0, 0]);
+    }
+
+    #[test]
+    fn a_test_view_is_the_middle() {
+        // Four columns, two rows: the middle square is columns 1 and 2.
+        let image = Image { width: 4, height: 2, channels: 1, pixels: vec![0, 50, 100, 150, 0, 60, 110, 150] };
+        let mut out = Vec::new();
+        view(2, Crop::None, false).test(&image, &mut out);
+        assert_eq!(out, [50, 100, 60, 110]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_random_window_lies_inside(width in 1u32..300, height in 1u32..300, area in 0.01f64..1.0, seed: u64) {
+            let image = Image { width, height, channels: 1, pixels: vec![] };
+            let window = random_window(&image, area, &mut Seeds::new(seed).stream("window", 0));
+            prop_assert!(window.left >= 0.0 && window.top >= 0.0 && window.width >= 1.0 && window.height >= 1.0);
+            prop_assert!(window.left + window.width <= f64::from(width));
+            prop_assert!(window.top + window.height <= f64::from(height));
+        }
+
+        #[test]
+        fn every_view_has_its_size(width in 1u32..80, height in 1u32..80, size in 1u32..40, resize in 0u32..8, seed: u64) {
+            let image = Image { width, height, channels: 3, pixels: vec![128; (width * height * 3) as usize] };
+            for crop in [Crop::None, Crop::Shift { pixels: 3 }, Crop::Resized { area: 0.08 }] {
+                let view = View { size, resize: size + resize, augmentation: Augmentation { crop, flip: true } };
+                let mut out = Vec::new();
+                view.learn(&image, &mut Seeds::new(seed).stream("view", 0), &mut out);
+                prop_assert_eq!(out.len(), (3 * size * size) as usize);
+            }
+        }
+    }
+}

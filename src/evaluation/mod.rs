@@ -1,0 +1,166 @@
+//! What a model answered, and what that says about it. No tensors, no model: everything comes from the answers.
+
+pub mod metrics;
+
+pub use metrics::{METRICS, Metric};
+
+use crate::class::{Slot, Slots};
+use serde::{Deserialize, Serialize};
+
+/// The best of some classes for each test image, with its score.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Best {
+    /// The class.
+    pub slots: Vec<Slot>,
+    /// Its similarity, `ŷ / η`.
+    pub scores: Vec<f32>,
+}
+
+/// The answers for all test images after a task.
+///
+/// Scores are kept, not just the winner, so that any trade between seen and unseen classes can be judged later.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answers {
+    /// What each image shows.
+    pub truth: Vec<Slot>,
+    /// The best seen class.
+    pub seen: Best,
+    /// The best unseen class, for a model that guesses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<Best>,
+}
+
+impl Answers {
+    /// The answer for image `index`: all classes compete.
+    pub fn answer(&self, index: usize) -> Slot {
+        match &self.unseen {
+            Some(unseen) if unseen.scores[index] > self.seen.scores[index] => unseen.slots[index],
+            _ => self.seen.slots[index],
+        }
+    }
+
+    /// Counts answers by class.
+    pub fn confusion(&self, classes: usize) -> Confusion {
+        let mut confusion = Confusion::new(classes);
+        for (index, truth) in self.truth.iter().enumerate() {
+            confusion.count(*truth, self.answer(index));
+        }
+        confusion
+    }
+}
+
+/// How often each class was answered for images of each class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Confusion {
+    /// `rows[truth][answer]`.
+    rows: Vec<Vec<u32>>,
+}
+
+impl Confusion {
+    /// Nothing counted yet.
+    pub fn new(classes: usize) -> Self {
+        Self { rows: vec![vec![0; classes]; classes] }
+    }
+
+    /// Counts one answer.
+    pub fn count(&mut self, truth: Slot, answer: Slot) {
+        self.rows[truth.index()][answer.index()] += 1;
+    }
+
+    /// How often each class was answered, by truth and answer.
+    pub fn rows(&self) -> &[Vec<u32>] {
+        &self.rows
+    }
+
+    /// The share of right answers among images of `slots`; none where there are no images.
+    pub fn accuracy(&self, slots: Slots) -> Option<f64> {
+        let right: u32 = slots.iter().map(|slot| self.rows[slot.index()][slot.index()]).sum();
+        let all: u32 = slots.iter().flat_map(|slot| &self.rows[slot.index()]).sum();
+        (all > 0).then(|| f64::from(right) / f64::from(all))
+    }
+
+    /// The mean over `slots` of each class's share of right answers.
+    pub fn class_mean(&self, slots: Slots) -> Option<f64> {
+        let shares: Vec<f64> =
+            slots.iter().filter_map(|slot| self.accuracy(Slots::new(slot.index(), slot.index() + 1))).collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    }
+}
+
+/// What one task left behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// `C^t`.
+    pub present: Slots,
+    /// Its confusion over all classes.
+    pub confusion: Confusion,
+}
+
+/// A run as metrics see it: what each finished task left behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// All classes of the scenario.
+    pub classes: usize,
+    /// Task by task.
+    pub tasks: Vec<Judged>,
+}
+
+impl Run {
+    /// `C^{1:t}` of task `t`, from 1.
+    pub fn seen(&self, task: usize) -> Slots {
+        Slots::new(0, self.tasks[task - 1].present.range().end)
+    }
+
+    /// `C^{1:t−1}`.
+    pub fn past(&self, task: usize) -> Slots {
+        Slots::new(0, self.tasks[task - 1].present.range().start)
+    }
+
+    /// `C^{t+1:T}`.
+    pub fn unseen(&self, task: usize) -> Slots {
+        Slots::new(self.tasks[task - 1].present.range().end, self.classes)
+    }
+
+    /// All classes.
+    pub fn all(&self) -> Slots {
+        Slots::new(0, self.classes)
+    }
+
+    /// `R[after][of]`: the accuracy on the classes of task `of` after task `after`, all classes competing.
+    pub fn grid(&self, after: usize, of: usize) -> Option<f64> {
+        self.tasks[after - 1].confusion.accuracy(self.tasks[of - 1].present)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three images. Without the unseen scores image 1 goes to seen slot 1; with them to slot 2, which is right.
+    #[test]
+    fn all_classes_compete() {
+        let seen = Best { slots: vec![Slot(0), Slot(1), Slot(1)], scores: vec![0.9, 0.2, 0.4] };
+        let unseen = Best { slots: vec![Slot(2), Slot(2), Slot(2)], scores: vec![0.1, 0.3, 0.4] };
+        let truth = vec![Slot(0), Slot(2), Slot(1)];
+        let guessing = Answers { truth: truth.clone(), seen: seen.clone(), unseen: Some(unseen) };
+        let blind = Answers { truth, seen, unseen: None };
+        assert_eq!(guessing.confusion(3).accuracy(Slots::new(0, 3)), Some(1.0));
+        assert_eq!(blind.confusion(3).accuracy(Slots::new(0, 3)), Some(2.0 / 3.0));
+        assert_eq!(blind.confusion(3).accuracy(Slots::new(2, 3)), Some(0.0));
+    }
+
+    /// Class 0: 3 of 4 right; class 1: 0 of 1. Over images 3/5, over classes (0.75 + 0) / 2.
+    #[test]
+    fn images_and_classes_weigh_differently() {
+        let mut confusion = Confusion::new(2);
+        for (truth, answer) in [(0, 0), (0, 0), (0, 0), (0, 1), (1, 0)] {
+            confusion.count(Slot(truth), Slot(answer));
+        }
+        assert_eq!(confusion.accuracy(Slots::new(0, 2)), Some(0.6));
+        assert_eq!(confusion.class_mean(Slots::new(0, 2)), Some(0.375));
+        assert_eq!(confusion.accuracy(Slots::new(1, 1)), None);
+    }
+}

@@ -1,0 +1,148 @@
+//! The run folder: the run's record, and the model that can learn its next task.
+//!
+//! ```text
+//! RUN/recipe.toml              the effective recipe
+//! RUN/record.jsonl             what happened, up to the last finished task
+//! RUN/tasks/02/                the model after task 2: weights.safetensors, memory.json
+//!              record.jsonl    what happened in task 2
+//!              telemetry.json  how long it took and how much memory
+//! ```
+//!
+//! Everything is written under a temporary name and renamed when it is whole. The folder itself appears with its first
+//! finished task, so a run that fails before leaves nothing behind.
+
+use super::record::{Line, Start};
+use crate::error::RunError;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The effective recipe.
+pub(super) const RECIPE: &str = "recipe.toml";
+/// The record.
+pub(super) const RECORD: &str = "record.jsonl";
+const TASKS: &str = "tasks";
+const TELEMETRY: &str = "telemetry.json";
+
+/// A run folder.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    /// Where the first task is put together; gone once the folder has its name.
+    nursery: Option<PathBuf>,
+}
+
+impl RunFolder {
+    /// A folder to be: nothing may be at `path` yet, and it must be possible to write there.
+    pub fn create(path: &Path, recipe: &str) -> Result<Self, RunError> {
+        if path.exists() {
+            return Err(RunError::Exists { path: path.to_owned() });
+        }
+        let nursery = temporary(path);
+        remove(&nursery)?;
+        let folder = Self { path: path.to_owned(), nursery: Some(nursery.clone()) };
+        fs::create_dir_all(nursery.join(TASKS)).map_err(RunError::io(&nursery))?;
+        let file = nursery.join(RECIPE);
+        fs::write(&file, recipe).map_err(RunError::io(&file))?;
+        Ok(folder)
+    }
+
+    /// A folder that is there.
+    pub fn open(path: &Path) -> Result<Self, RunError> {
+        for missing in [RECIPE, RECORD] {
+            if !path.join(missing).is_file() {
+                return Err(RunError::NotARun { path: path.to_owned(), missing });
+            }
+        }
+        Ok(Self { path: path.to_owned(), nursery: None })
+    }
+
+    /// Where it is, or will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The recipe's file.
+    pub fn recipe(&self) -> PathBuf {
+        self.here().join(RECIPE)
+    }
+
+    /// The record's file.
+    pub fn record(&self) -> PathBuf {
+        self.here().join(RECORD)
+    }
+
+    /// What task `task` left behind.
+    pub fn task(&self, task: usize) -> PathBuf {
+        self.here().join(TASKS).join(format!("{task:02}"))
+    }
+
+    /// How many tasks are finished.
+    pub fn finished(&self) -> usize {
+        (1..).take_while(|&task| self.task(task).join(RECORD).is_file()).count()
+    }
+
+    /// Adds a finished task: `save` writes the model, then come its lines and its telemetry, then the whole record.
+    pub fn finish(
+        &mut self,
+        start: &Start,
+        task: usize,
+        lines: &[Line],
+        telemetry: &str,
+        save: impl FnOnce(&Path) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let (place, made) = (self.task(task), temporary(&self.task(task)));
+        remove(&made)?;
+        fs::create_dir_all(&made).map_err(RunError::io(&made))?;
+        save(&made)?;
+        let text: String = lines.iter().map(|line| line.to_json() + "\n").collect();
+        for (name, text) in [(TELEMETRY, telemetry), (RECORD, &text)] {
+            let file = made.join(name);
+            fs::write(&file, text).map_err(RunError::io(&file))?;
+        }
+        fs::rename(&made, &place).map_err(RunError::io(&place))?;
+        self.write_record(start)?;
+        if let Some(nursery) = self.nursery.take() {
+            fs::rename(&nursery, &self.path).map_err(RunError::io(&self.path))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the record anew from what the finished tasks left behind. After a run was killed between a task and the
+    /// record, this puts the record right.
+    pub fn write_record(&self, start: &Start) -> Result<(), RunError> {
+        let mut text = Line::Start(start.clone()).to_json() + "\n";
+        for task in 1..=self.finished() {
+            let file = self.task(task).join(RECORD);
+            text.push_str(&fs::read_to_string(&file).map_err(RunError::io(&file))?);
+        }
+        let (file, made) = (self.record(), temporary(&self.record()));
+        fs::write(&made, text).map_err(RunError::io(&made))?;
+        fs::rename(&made, &file).map_err(RunError::io(&file))
+    }
+
+    fn here(&self) -> &Path {
+        self.nursery.as_deref().unwrap_or(&self.path)
+    }
+}
+
+impl Drop for RunFolder {
+    /// A run that failed before its first task was finished leaves nothing behind.
+    fn drop(&mut self) {
+        if let Some(nursery) = &self.nursery {
+            let _ = fs::remove_dir_all(nursery);
+        }
+    }
+}
+
+fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    path.with_file_name(name)
+}
+
+fn remove(folder: &Path) -> Result<(), RunError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunError::io(folder)(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,156 @@
+//! A recipe carried out, from the first task to the last, and kept on disk.
+
+mod folder;
+mod overrides;
+mod recipe;
+pub mod record;
+mod telemetry;
+
+pub use folder::RunFolder;
+pub use overrides::overridden;
+pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
+pub use record::Record;
+
+use crate::data::{Dataset, Sealed, fingerprint};
+use crate::error::{Result, RunError, While};
+use crate::learner::{Event, Learner, Observer};
+use crate::scenario::{Order, Scenario};
+use crate::seeds::Seeds;
+use record::{Epoch, Evaluation, FORMAT, Kept, Line, Start};
+use std::path::Path;
+use std::sync::Arc;
+use tch::Device;
+use telemetry::Telemetry;
+
+/// A recipe with its data, ready to run.
+pub struct Experiment {
+    recipe: Recipe,
+    sealed: Sealed,
+    start: Start,
+    device: Device,
+}
+
+impl Experiment {
+    /// Opens the recipe's data and checks all that can be checked before the first step.
+    pub fn new(recipe: Recipe, device: Device) -> Result<Self> {
+        let dataset = recipe.data.open().when(|| format!("open the dataset `{}`", recipe.data.name()))?;
+        Self::with_dataset(recipe, dataset, device)
+    }
+
+    /// The same on a dataset that is open already.
+    pub fn with_dataset(recipe: Recipe, dataset: Arc<dyn Dataset>, device: Device) -> Result<Self> {
+        let recipe = recipe.effective(dataset.as_ref())?;
+        let split = recipe.scenario.split.clone().expect("an effective recipe has a split");
+        let order = match &recipe.scenario.order {
+            Order::File { path } => Order::File { path: crate::data::resolve(path) },
+            other => other.clone(),
+        };
+        let catalogue = dataset.catalogue();
+        let scenario = Scenario::new(catalogue.names(), &order, &split).when(|| "deal out the classes".to_owned())?;
+        let start = Start {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            recipe: recipe.to_toml(),
+            seed: recipe.seed,
+            device: if device.is_cuda() { "cuda" } else { "cpu" }.to_owned(),
+            data: fingerprint(dataset.as_ref()),
+            classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
+            tasks: split.sizes().to_vec(),
+        };
+        Ok(Self { recipe, sealed: Sealed::new(dataset, scenario), start, device })
+    }
+
+    /// The recipe with nothing left open.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Runs every task into the new folder `out`, or stops after task `stop_after`.
+    pub fn run(&self, out: &Path, stop_after: Option<usize>, observer: &mut dyn Observer) -> Result<Record> {
+        let mut folder = RunFolder::create(out, &self.start.recipe)?;
+        self.go_on(&mut folder, self.learner(), stop_after, observer)
+    }
+
+    /// Goes on with the run in `folder` after its last finished task.
+    pub fn resume(path: &Path, device: Device, stop_after: Option<usize>, observer: &mut dyn Observer) -> Result<Record> {
+        let mut folder = RunFolder::open(path)?;
+        let file = folder.recipe();
+        let text = std::fs::read_to_string(&file).map_err(RunError::io(&file))?;
+        let experiment = Self::new(Recipe::parse(&text, &file)?, device)?;
+        let before = Record::read(&folder.record())?;
+        if before.start.data != experiment.start.data {
+            let (expected, found) = (before.start.data, experiment.start.data);
+            return Err(RunError::OtherData { expected, found }.into());
+        }
+        // A kill may have come between a task and the record.
+        folder.write_record(&before.start)?;
+        let mut learner = experiment.learner();
+        let finished = folder.finished();
+        if finished > 0 {
+            learner.load(&folder.task(finished), finished)?;
+        }
+        let experiment = Self { start: before.start, ..experiment };
+        experiment.go_on(&mut folder, learner, stop_after, observer)
+    }
+
+    fn learner(&self) -> Learner {
+        // On a CPU nothing is lost by it; on a GPU some kernels have no such form.
+        if !self.device.is_cuda() {
+            torch_shim::set_deterministic(true);
+        }
+        let seeds = Seeds::new(u64::from(self.recipe.seed));
+        Learner::new(self.recipe.learn_settings(), self.sealed.clone(), seeds, self.device)
+    }
+
+    fn go_on(
+        &self,
+        folder: &mut RunFolder,
+        mut learner: Learner,
+        stop_after: Option<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Record> {
+        let scenario = self.sealed.scenario();
+        let last = stop_after.map_or(scenario.tasks(), |stop| stop.min(scenario.tasks()));
+        for number in folder.finished() + 1..=last {
+            let mut watch = (Recorder::new(scenario.classes()), (Telemetry::start(self.device), &mut *observer));
+            learner.learn(scenario.task(number), &mut watch).when(|| format!("learn task {number}"))?;
+            let (Recorder { lines, .. }, (telemetry, _)) = watch;
+            folder.finish(&self.start, number, &lines, &telemetry.finish(), |task| learner.save(task))?;
+        }
+        Ok(Record::read(&folder.record())?)
+    }
+}
+
+/// Turns what happens into lines of the record.
+struct Recorder {
+    classes: usize,
+    lines: Vec<Line>,
+}
+
+impl Recorder {
+    fn new(classes: usize) -> Self {
+        Self { classes, lines: Vec::new() }
+    }
+}
+
+impl Observer for Recorder {
+    fn notice(&mut self, event: &Event<'_>) {
+        let line = match *event {
+            Event::Epoch { task, stage, epoch, lr, terms, .. } => Line::Epoch(Epoch {
+                task,
+                stage: stage.to_owned(),
+                epoch,
+                lr,
+                terms: terms.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            }),
+            Event::Remembered { task, exemplars } => Line::Memory(Kept { task, exemplars: exemplars.to_vec() }),
+            Event::Evaluated { task, answers } => Line::Evaluation(Evaluation {
+                task,
+                confusion: answers.confusion(self.classes),
+                answers: answers.clone(),
+            }),
+            Event::TaskStarted { .. } | Event::StageStarted { .. } | Event::Step => return,
+        };
+        self.lines.push(line);
+    }
+}

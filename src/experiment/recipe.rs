@@ -1,0 +1,203 @@
+//! A recipe: everything that decides a run, as TOML. What is not written is the paper's value.
+
+use crate::data::{Augmentation, Crop, Dataset, Normalization, Source, View};
+use crate::error::RecipeError;
+use crate::learner::{FinetuneSettings, LearnSettings, TrainSettings};
+use crate::loss::LossSettings;
+use crate::memory::MemorySettings;
+use crate::model::ModelSettings;
+use crate::scenario::{Order, Split};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// A recipe.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Recipe {
+    /// The one seed of the run.
+    pub seed: u32,
+    /// Which images.
+    pub data: Source,
+    /// How they are looked at.
+    pub images: ImageSettings,
+    /// Which classes arrive when.
+    pub scenario: ScenarioSettings,
+    /// What learns.
+    pub model: ModelSettings,
+    /// What is minimized.
+    pub loss: LossSettings,
+    /// The main training of each task.
+    pub train: TrainSettings,
+    /// The balanced fine-tune after it.
+    pub finetune: FinetuneSettings,
+    /// What is kept of the past.
+    pub memory: MemorySettings,
+}
+
+/// Which classes arrive when.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScenarioSettings {
+    /// How many classes each task brings. There is no default: it depends on the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
+    /// In which order.
+    pub order: Order,
+}
+
+/// How images are looked at. What is left out is the dataset's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ImageSettings {
+    /// The side of the square that the model sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u32>,
+    /// The shorter side to which test images are scaled before the middle is cut out; the size, unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resize: Option<u32>,
+    /// Which part of a training image is looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crop: Option<Crop>,
+    /// Whether training images are mirrored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flip: Option<bool>,
+    /// Mean and deviation of the pixels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normalization: Option<Normalization>,
+}
+
+impl Recipe {
+    /// Reads a recipe's text; `path` is named in errors.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, RecipeError> {
+        toml::from_str(text)
+            .map_err(|error| RecipeError::Syntax { path: path.to_owned(), reason: error.to_string().trim_end().to_owned() })
+    }
+
+    /// The recipe as TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a recipe is plain data")
+    }
+
+    /// The same with nothing left open: what the dataset decides is filled in, and every value makes sense.
+    pub fn effective(mut self, dataset: &dyn Dataset) -> Result<Self, RecipeError> {
+        let Augmentation { crop, flip } = self.data.augmentation();
+        let images = &mut self.images;
+        images.size.get_or_insert(dataset.size());
+        images.resize.get_or_insert(images.size.unwrap_or_default());
+        images.crop.get_or_insert(crop);
+        images.flip.get_or_insert(flip);
+        images.normalization.get_or_insert(dataset.normalization());
+        self.check()?;
+        Ok(self)
+    }
+
+    fn check(&self) -> Result<(), RecipeError> {
+        let wrong = |key: &str, found: String, expected: &str| {
+            Err(RecipeError::Value { key: key.to_owned(), found, expected: expected.to_owned() })
+        };
+        let size = self.images.size.unwrap_or_default();
+        let resize = self.images.resize.unwrap_or_default();
+        let numbers = [
+            ("train.lr", self.train.lr),
+            ("train.momentum", self.train.momentum),
+            ("train.weight_decay", self.train.weight_decay),
+            ("finetune.lr", self.finetune.lr),
+            ("loss.classification.margin", self.loss.classification.margin),
+        ];
+        if let Some((key, number)) = numbers.iter().find(|(_, number)| !(number.is_finite() && *number >= 0.0)) {
+            return wrong(key, number.to_string(), "a number that is not negative");
+        }
+        if self.scenario.split.is_none() {
+            return wrong("scenario.split", "missing".to_owned(), "how many classes each task brings, such as \"25+5x5\"");
+        }
+        if self.train.batch < 2 {
+            return wrong("train.batch", self.train.batch.to_string(), "at least 2 images");
+        }
+        if self.train.epochs == 0 {
+            return wrong("train.epochs", "0".to_owned(), "at least 1");
+        }
+        if !(8..=1024).contains(&size) {
+            return wrong("images.size", size.to_string(), "8 to 1024 pixels");
+        }
+        if resize < size {
+            return wrong("images.resize", resize.to_string(), &format!("at least `images.size`, {size}"));
+        }
+        if let Some(Crop::Resized { area }) = self.images.crop
+            && !(area > 0.0 && area <= 1.0)
+        {
+            return wrong("images.crop.area", area.to_string(), "a share of the image, above 0 and at most 1");
+        }
+        Ok(())
+    }
+
+    /// How the learner is to learn.
+    ///
+    /// # Panics
+    /// If the recipe is not [`Recipe::effective`].
+    pub(super) fn learn_settings(&self) -> LearnSettings {
+        let images = &self.images;
+        let (size, resize) = images.size.zip(images.resize).expect("an effective recipe");
+        let (crop, flip) = images.crop.zip(images.flip).expect("an effective recipe");
+        LearnSettings {
+            model: self.model,
+            loss: self.loss.clone(),
+            train: self.train,
+            finetune: self.finetune,
+            memory: self.memory,
+            view: View { size, resize, augmentation: Augmentation { crop, flip } },
+            normalization: images.normalization.expect("an effective recipe"),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Synthetic, SyntheticSettings};
+
+    fn parse(text: &str) -> Result<Recipe, RecipeError> {
+        Recipe::parse(text, Path::new("r.toml"))
+    }
+
+    fn dataset() -> Synthetic {
+        Synthetic::new(&SyntheticSettings { train: 1, test: 1, ..Default::default() })
+    }
+
+    #[test]
+    fn what_is_not_written_is_the_papers_value() {
+        let recipe = parse("").expect("an empty recipe");
+        assert_eq!((recipe.train.epochs, recipe.train.lr, recipe.train.weight_decay), (90, 0.1, 1e-4));
+        assert_eq!((recipe.loss.classification.margin, recipe.memory.per_class), (0.6, 20));
+    }
+
+    #[test]
+    fn an_effective_recipe_reads_back_as_itself() {
+        let recipe = parse("[scenario]\nsplit = \"12+4x3\"\n").expect("a recipe").effective(&dataset()).expect("effective");
+        assert_eq!(recipe.images.size, Some(32));
+        assert_eq!(parse(&recipe.to_toml()).expect("its own text"), recipe);
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_where_they_stand() {
+        let says = |text| parse(text).expect_err(text).to_string();
+        assert!(says("[train]\nepoch = 3\n").contains("line 2"), "{}", says("[train]\nepoch = 3\n"));
+        for text in ["colour = 1\n", "[train]\nepoch = 3\n", "[data]\nkind = \"synthetic\"\nsede = 3\n"] {
+            assert!(says(text).contains("unknown field"), "{}", says(text));
+        }
+        assert!(says("[data]\nkind = \"imagenet\"\n").contains("unknown variant `imagenet`"));
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused() {
+        let says = |text: &str| {
+            let text = format!("[scenario]\nsplit = \"24\"\n{text}");
+            parse(&text).expect("readable").effective(&dataset()).expect_err("nonsense").to_string()
+        };
+        assert_eq!(says("[train]\nlr = -1.0\n"), "`train.lr` is -1; expected a number that is not negative");
+        assert_eq!(says("[train]\nbatch = 1\n"), "`train.batch` is 1; expected at least 2 images");
+        assert_eq!(says("[images]\nsize = 2\n"), "`images.size` is 2; expected 8 to 1024 pixels");
+        let missing = Recipe::default().effective(&dataset()).expect_err("no split").to_string();
+        assert!(missing.starts_with("`scenario.split` is missing"), "{missing}");
+    }
+}

@@ -1,0 +1,181 @@
+//! The record: what happened in a run, as JSON lines. Training writes it; everything that is shown is made from it.
+//!
+//! It holds facts that the seed decides, no times: the same seed on the same CPU gives the same bytes.
+
+use crate::class::{Slot, Slots};
+use crate::error::RunError;
+use crate::evaluation::{Answers, Confusion, Judged, Run};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The version of this format.
+pub const FORMAT: u32 = 1;
+
+/// One line of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "kebab-case")]
+pub enum Line {
+    /// The first: what the run is about.
+    Start(Start),
+    /// An epoch's losses.
+    Epoch(Epoch),
+    /// What was kept of new classes.
+    Memory(Kept),
+    /// What was answered after a task: its last line.
+    Evaluation(Evaluation),
+}
+
+/// What the run is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The effective recipe, as TOML.
+    pub recipe: String,
+    /// The seed.
+    pub seed: u32,
+    /// Where it ran: a CPU and a GPU round differently.
+    pub device: String,
+    /// A hash of what the dataset holds.
+    pub data: String,
+    /// The classes' names in order of arrival.
+    pub classes: Vec<String>,
+    /// How many arrive with each task.
+    pub tasks: Vec<usize>,
+}
+
+/// An epoch's losses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Epoch {
+    /// From 1.
+    pub task: usize,
+    /// The stage's name.
+    pub stage: String,
+    /// From 1.
+    pub epoch: usize,
+    /// The learning rate.
+    pub lr: f64,
+    /// The mean of each term.
+    pub terms: BTreeMap<String, f64>,
+}
+
+/// What was kept of new classes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// From 1.
+    pub task: usize,
+    /// The images of each class.
+    pub exemplars: Vec<(Slot, Vec<String>)>,
+}
+
+/// What was answered after a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// From 1.
+    pub task: usize,
+    /// `confusion[truth][answer]`, all classes.
+    pub confusion: Confusion,
+    /// Answer by answer, with scores.
+    pub answers: Answers,
+}
+
+/// A record, read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Its first line.
+    pub start: Start,
+    /// The rest.
+    pub lines: Vec<Line>,
+}
+
+impl Line {
+    /// The line as it is written.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a line is plain data")
+    }
+}
+
+impl Record {
+    /// Reads a record file.
+    pub fn read(path: &Path) -> Result<Self, RunError> {
+        let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
+        Self::parse(&text, path)
+    }
+
+    /// Reads a record's text; `path` is named in errors.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, RunError> {
+        let damaged = |line: usize, reason: String| RunError::Damaged { path: path.to_owned(), line: Some(line), reason };
+        let mut lines = Vec::new();
+        for (index, text) in text.lines().enumerate() {
+            let line: Line = serde_json::from_str(text).map_err(|error| damaged(index + 1, error.to_string()))?;
+            lines.push(line);
+        }
+        let start = match lines.first() {
+            Some(Line::Start(start)) if start.format == FORMAT => start.clone(),
+            Some(Line::Start(start)) => {
+                return Err(damaged(1, format!("expected record format {FORMAT}, found {}", start.format)));
+            }
+            Some(_) => return Err(damaged(1, "expected the line `start`, found another".to_owned())),
+            None => return Err(damaged(1, "expected the line `start`, found an empty file".to_owned())),
+        };
+        lines.remove(0);
+        let record = Self { start, lines };
+        record.check().map_err(|reason| RunError::Damaged { path: path.to_owned(), line: None, reason })?;
+        Ok(record)
+    }
+
+    /// What only a damaged or edited file gets wrong, so that metrics need not ask.
+    fn check(&self) -> Result<(), String> {
+        let classes = self.start.classes.len();
+        if self.start.tasks.iter().sum::<usize>() != classes {
+            return Err("the tasks do not add up to the classes".to_owned());
+        }
+        for (index, evaluation) in self.evaluations().enumerate() {
+            let answers = &evaluation.answers;
+            let count = answers.truth.len();
+            let fits = |best: &crate::evaluation::Best| best.slots.len() == count && best.scores.len() == count;
+            let bests = || [Some(&answers.seen), answers.unseen.as_ref()].into_iter().flatten();
+            let slots = || answers.truth.iter().chain(bests().flat_map(|best| &best.slots));
+            if evaluation.task != index + 1 || index >= self.start.tasks.len() {
+                return Err(format!("expected the evaluation of task {}, found that of task {}", index + 1, evaluation.task));
+            }
+            if !bests().all(fits) || slots().any(|slot| slot.index() >= classes) {
+                return Err(format!("the answers of task {} do not fit together", index + 1));
+            }
+            if answers.confusion(classes) != evaluation.confusion {
+                return Err(format!("the confusion of task {} is not that of its answers", index + 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// What was answered after each finished task.
+    pub fn evaluations(&self) -> impl Iterator<Item = &Evaluation> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Evaluation(evaluation) => Some(evaluation),
+            _ => None,
+        })
+    }
+
+    /// The classes of task `task`, from 1.
+    pub fn present(&self, task: usize) -> Slots {
+        let start = self.start.tasks[..task - 1].iter().sum();
+        Slots::new(start, start + self.start.tasks[task - 1])
+    }
+
+    /// The run as metrics see it.
+    pub fn run(&self) -> Run {
+        let tasks = self.evaluations().map(|evaluation| Judged {
+            present: self.present(evaluation.task),
+            confusion: evaluation.confusion.clone(),
+        });
+        Run { classes: self.start.classes.len(), tasks: tasks.collect() }
+    }
+}

@@ -1,0 +1,128 @@
+//! Carries out the plan of each task.
+
+mod balance;
+mod checkpoint;
+mod evaluate;
+mod features;
+pub mod observer;
+mod optimizer;
+mod remember;
+mod train;
+
+pub use balance::FinetuneSettings;
+pub use observer::{Event, Observer, Silent};
+pub use optimizer::{Schedule, Sgd};
+pub use train::TrainSettings;
+
+use crate::data::{Batch, Loader, Normalization, Sealed, TaskData, View};
+use crate::error::LearnError;
+use crate::evaluation::Answers;
+use crate::loss::LossSettings;
+use crate::memory::{Memory, MemorySettings};
+use crate::model::{CosineClassifier, ModelSettings, Network};
+use crate::scenario::{Stage, Task, plan};
+use crate::seeds::Seeds;
+use remember::Exemplars;
+use std::sync::Arc;
+use tch::{Device, Kind, Tensor};
+
+/// How to learn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearnSettings {
+    /// What learns.
+    pub model: ModelSettings,
+    /// What is minimized.
+    pub loss: LossSettings,
+    /// The main training of each task.
+    pub train: TrainSettings,
+    /// The balanced fine-tune after it.
+    pub finetune: FinetuneSettings,
+    /// What is kept of the past.
+    pub memory: MemorySettings,
+    /// How images are looked at.
+    pub view: View,
+    /// Mean and deviation of the pixels.
+    pub normalization: Normalization,
+    /// Threads that read images.
+    pub threads: usize,
+}
+
+/// A model that learns task by task.
+pub struct Learner {
+    settings: LearnSettings,
+    sealed: Sealed,
+    seeds: Seeds,
+    device: Device,
+    network: Network,
+    classifier: CosineClassifier,
+    memory: Memory,
+}
+
+/// What one task works with while it lasts.
+struct Lesson<'a> {
+    task: Task<'a>,
+    loader: Loader,
+    /// `f^{t−1}`.
+    teacher: Option<Network>,
+    /// Of the new classes; the balanced fine-tune needs them before they are kept.
+    exemplars: Option<Exemplars>,
+    observer: &'a mut dyn Observer,
+}
+
+impl Learner {
+    /// A model that knows nothing yet.
+    pub fn new(settings: LearnSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Self {
+        tch::manual_seed(seeds.number("first weights", 0));
+        let (channels, size) = (usize::from(sealed.channels()), settings.view.size as usize);
+        let network = Network::new(settings.model.backbone, channels, size, device);
+        let classifier = CosineClassifier::new(settings.model.similarity, settings.model.learned_scale, device);
+        Self { settings, sealed, seeds, device, network, classifier, memory: Memory::default() }
+    }
+
+    /// Learns one task and answers for all test images.
+    pub fn learn(&mut self, task: Task<'_>, observer: &mut dyn Observer) -> Result<Answers, LearnError> {
+        observer.notice(&Event::TaskStarted { task: task.number(), of: task.scenario().tasks() });
+        let mut lesson = self.lesson(task, observer);
+        for stage in plan(&task) {
+            match stage {
+                Stage::Imprint => self.imprint(&mut lesson)?,
+                Stage::Train { ghosts: _ } => self.train(&mut lesson)?,
+                Stage::Finetune => self.finetune(&mut lesson)?,
+                Stage::Remember => self.remember(&mut lesson)?,
+                Stage::TrainGenerator | Stage::Complete(_) => {}
+                Stage::Evaluate => return self.evaluate(&mut lesson),
+            }
+        }
+        unreachable!("every plan ends in an evaluation")
+    }
+
+    /// What is kept of the past.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    fn lesson<'a>(&self, task: Task<'a>, observer: &'a mut dyn Observer) -> Lesson<'a> {
+        let data: Arc<TaskData> = Arc::new(self.sealed.open(&task, self.memory.samples()));
+        let loader = Loader::new(data, self.settings.view, self.settings.train.batch, self.settings.threads);
+        let teacher = (!task.is_first()).then(|| self.network.frozen());
+        Lesson { task, loader, teacher, exemplars: None, observer }
+    }
+
+    /// The images of a batch as the network takes them: bytes go to the device, and become numbers there.
+    fn images(&self, batch: &Batch) -> Tensor {
+        let channels = batch.channels;
+        let shape = [batch.slots.len() as i64, channels as i64, batch.size as i64, batch.size as i64];
+        let plane = |values: [f64; 3]| {
+            Tensor::from_slice(&values[..channels]).to_kind(Kind::Float).reshape([1, -1, 1, 1]).to_device(self.device)
+        };
+        let normalization = self.settings.normalization;
+        let pixels = Tensor::from_slice(&batch.pixels).reshape(shape).to_device(self.device).to_kind(Kind::Float);
+        (pixels / 255.0 - plane(normalization.mean)) / plane(normalization.std)
+    }
+
+    /// The slots of a batch, `[batch]`.
+    fn targets(&self, batch: &Batch) -> Tensor {
+        let slots: Vec<i64> = batch.slots.iter().map(|slot| slot.index() as i64).collect();
+        Tensor::from_slice(&slots).to_device(self.device)
+    }
+}

@@ -1,0 +1,191 @@
+//! The main training of a task: `f` and `clf` on the new images and the memory.
+
+use super::observer::Event;
+use super::optimizer::{Schedule, Sgd};
+use super::{Learner, Lesson};
+use crate::data::{Batch, Pass, Sample};
+use crate::error::LearnError;
+use crate::loss::{Terms, distill};
+use crate::model::classifier::fresh_proxies;
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor};
+
+/// The main training's settings. Defaults are the paper's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainSettings {
+    /// How often each image is seen in a task.
+    pub epochs: usize,
+    /// Images a step. The paper gives none; 64 fits its memory figure.
+    pub batch: usize,
+    /// The learning rate at the start of each task.
+    pub lr: f64,
+    /// How it falls.
+    pub schedule: Schedule,
+    /// SGD's momentum.
+    pub momentum: f64,
+    /// Weight decay, on everything that learns.
+    pub weight_decay: f64,
+    /// Whether proxies of past classes stay as they are until the balanced fine-tune, as in PODNet.
+    pub freeze_old_proxies: bool,
+}
+
+impl Default for TrainSettings {
+    fn default() -> Self {
+        Self {
+            epochs: 90,
+            batch: 64,
+            lr: 0.1,
+            schedule: Schedule::Cosine,
+            momentum: 0.9,
+            weight_decay: 1e-4,
+            freeze_old_proxies: true,
+        }
+    }
+}
+
+impl Learner {
+    /// Trains `f` and `clf`.
+    pub(super) fn train(&mut self, lesson: &mut Lesson<'_>) -> Result<(), LearnError> {
+        let settings = self.settings.train;
+        if lesson.task.is_first() {
+            tch::manual_seed(self.seeds.number("first proxies", 0));
+            let proxies = fresh_proxies(lesson.task.present().len(), self.network.width());
+            self.classifier.add(&proxies.to_device(self.device));
+        }
+        let mut parameters = self.network.parameters();
+        let blocks = self.classifier.blocks();
+        let first_learning = if settings.freeze_old_proxies { blocks.len() - 1 } else { 0 };
+        parameters.extend(blocks[first_learning..].iter().map(Tensor::shallow_clone));
+        if self.classifier.scale_learned() {
+            parameters.push(self.classifier.raw_scale().shallow_clone());
+        }
+        let mut sgd = Sgd::new(parameters, settings.momentum, settings.weight_decay);
+
+        let data = lesson.loader.data();
+        let samples: Vec<Sample> = data.present().into_iter().chain(data.memory()).collect();
+        let stage = Epochs { name: "train", epochs: settings.epochs, lr: settings.lr, schedule: settings.schedule };
+        self.epochs(stage, lesson, &samples, &mut sgd, |learner, lesson, batch| learner.terms(lesson, batch))
+    }
+
+    /// Eq. 3: classification, and distillation where there is a teacher.
+    fn terms(&self, lesson: &Lesson<'_>, batch: &Batch) -> Terms {
+        let images = self.images(batch);
+        let new = self.network.extract(&images, true);
+        let similarities = self.classifier.similarities(&new.features);
+
+        let mut terms = Terms::default();
+        let loss = &self.settings.loss;
+        terms.push("nca", loss.classification.loss(&similarities, &self.classifier.scale(), &self.targets(batch)));
+        if let (Some(teacher), Some(distillation)) = (&lesson.teacher, loss.distillation.get()) {
+            let old = teacher.look(&images);
+            terms.extend(distillation.terms(&old, &new), distill::factor(&lesson.task));
+        }
+        terms
+    }
+
+    /// Runs the epochs of a stage.
+    pub(super) fn epochs(
+        &self,
+        stage: Epochs,
+        lesson: &mut Lesson<'_>,
+        samples: &[Sample],
+        sgd: &mut Sgd,
+        terms_of: impl Fn(&Self, &Lesson<'_>, &Batch) -> Terms,
+    ) -> Result<(), LearnError> {
+        let seeds = self.seeds.child(stage.name, lesson.task.number());
+        let steps = stage.epochs * lesson.loader.batches(samples.len());
+        lesson.observer.notice(&Event::StageStarted { stage: stage.name, steps });
+        for epoch in 0..stage.epochs {
+            let lr = stage.schedule.rate(stage.lr, epoch, stage.epochs);
+            let mut tally = Tally::default();
+            for batch in lesson.loader.pass(samples, Pass::Learn(seeds.child("epoch", epoch))) {
+                let batch = batch?;
+                // BatchNorm has no variance of a single value: a batch of one, left over at the end, sits out.
+                if batch.slots.len() > 1 || samples.len() == 1 {
+                    let terms = terms_of(self, lesson, &batch);
+                    sgd.step(&terms.total(), lr);
+                    tally.add(&terms);
+                }
+                lesson.observer.notice(&Event::Step);
+            }
+            let terms = tally.means(lesson.task.number(), epoch + 1)?;
+            lesson.observer.notice(&Event::Epoch {
+                task: lesson.task.number(),
+                stage: stage.name,
+                epoch: epoch + 1,
+                of: stage.epochs,
+                lr,
+                terms: &terms,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A stage that goes over its images several times.
+pub(super) struct Epochs {
+    pub(super) name: &'static str,
+    pub(super) epochs: usize,
+    pub(super) lr: f64,
+    pub(super) schedule: Schedule,
+}
+
+/// The terms of an epoch's batches. They stay on the device until the epoch is over, so that no step waits for them.
+#[derive(Default)]
+struct Tally {
+    names: Vec<&'static str>,
+    batches: Vec<Tensor>,
+}
+
+impl Tally {
+    fn add(&mut self, terms: &Terms) {
+        self.names = terms.names();
+        self.batches.push(terms.values());
+    }
+
+    /// The mean of each term; an error if one was no number.
+    fn means(&self, task: usize, epoch: usize) -> Result<Vec<(&'static str, f64)>, LearnError> {
+        if self.batches.is_empty() {
+            return Ok(Vec::new());
+        }
+        let values = Tensor::stack(&self.batches, 0).to_kind(Kind::Double);
+        let rows = Vec::<Vec<f64>>::try_from(values)?;
+        for (batch, row) in rows.iter().enumerate() {
+            if let Some((term, &value)) = self.names.iter().zip(row).find(|(_, value)| !value.is_finite()) {
+                return Err(LearnError::NotFinite { term: (*term).to_owned(), value, task, epoch, batch: batch + 1 });
+            }
+        }
+        let mean = |term: usize| rows.iter().map(|row| row[term]).sum::<f64>() / rows.len() as f64;
+        Ok(self.names.iter().enumerate().map(|(term, &name)| (name, mean(term))).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_term_that_is_no_number_is_named_with_its_place() {
+        let mut tally = Tally::default();
+        for pod in [0.5, f64::NAN] {
+            let mut terms = Terms::default();
+            terms.push("nca", Tensor::from(1.0));
+            terms.push("pod", Tensor::from(pod));
+            tally.add(&terms);
+        }
+        let error = tally.means(2, 7).expect_err("a NaN");
+        assert_eq!(error.to_string(), "`pod` is NaN in task 2, epoch 7, batch 2");
+    }
+
+    #[test]
+    fn terms_are_averaged_over_batches() {
+        let mut tally = Tally::default();
+        for nca in [1.0, 2.0, 6.0] {
+            let mut terms = Terms::default();
+            terms.push("nca", Tensor::from(nca));
+            tally.add(&terms);
+        }
+        assert_eq!(tally.means(1, 1).expect("finite"), [("nca", 3.0)]);
+    }
+}

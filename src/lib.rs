@@ -1,0 +1,66 @@
+//! Prescient continual learning: an image classifier that is taught its classes task by task, does not forget, and
+//! already guesses at classes whose images have not arrived yet.
+//!
+//! A **catalogue** says what is known of every class in advance; a **scenario** deals the classes out in tasks; a
+//! **learner** carries out each task's plan; a **record** keeps what happened; a **report** shows it.
+//!
+//! ```text
+//!  recipe.toml ──► Experiment                                     (experiment)
+//!                      │
+//!  images ────┐        ▼
+//!             ├──► Dataset ──► Scenario ──► Task 1, 2, … T        (data, scenario)
+//!  attributes ┘   + Catalogue                  │
+//!                                              │   plan(t): Algorithm 1, as data
+//!  ┌───────────────────────────────────────────▼───────────── Learner, task t ────────┐
+//!  │  images of C^t ─┐                                                                │
+//!  │                 ├─► Extractor f ── h ──► CosineClassifier ── ŷ ──► Nca           │
+//!  │  Memory ────────┘      │                   (Eq. 1)              (Eq. 2)          │
+//!  │  (s per past class)    │                                            │            │
+//!  │         f^{t−1} ──► Distillation ──────────────────────────► Terms::total (Eq. 3)│
+//!  │        (frozen)     (Pod, LessForget)                               │            │
+//!  │                                                                 SGD step         │
+//!  │  Memory ◄── herding                         evaluate on all classes ─► Answers ──┼──┐
+//!  └──────────────────────────────────────────────────────────────────────────────────┘  │
+//!                                                                                        ▼
+//!                                         text ◄── Report ◄── Metrics ◄── Record (JSON lines)
+//! ```
+//!
+//! # The paper in the code
+//!
+//! | paper | code |
+//! | --- | --- |
+//! | section 2, the setting | [`scenario`] |
+//! | Algorithm 1 | [`scenario::plan`] |
+//! | Eq. 1, cosine classifier | [`model::CosineClassifier`] |
+//! | Eq. 2, NCA | [`loss::Nca`] |
+//! | Eq. 3, the base loss | [`loss::Terms`] |
+//! | distillation | [`loss::Pod`], [`loss::LessForget`] |
+//! | rehearsal memory, herding | [`memory`] |
+//!
+//! # Quick start
+//!
+//! ```no_run
+//! use prescient::experiment::{Experiment, Recipe};
+//! use prescient::learner::Silent;
+//! use std::path::Path;
+//!
+//! let recipe = Recipe::parse("[scenario]\nsplit = \"12+4x3\"\n", Path::new("mine.toml"))?;
+//! let experiment = Experiment::new(recipe, tch::Device::Cpu)?;
+//! let record = experiment.run(Path::new("runs/mine"), None, &mut Silent)?;
+//! println!("{}", prescient::report::text(&record));
+//! # Ok::<(), prescient::error::Error>(())
+//! ```
+
+pub mod class;
+pub mod cli;
+pub mod data;
+pub mod error;
+pub mod evaluation;
+pub mod experiment;
+pub mod learner;
+pub mod loss;
+pub mod memory;
+pub mod model;
+pub mod report;
+pub mod scenario;
+pub mod seeds;

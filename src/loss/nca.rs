@@ -1,0 +1,157 @@
+//! The classification loss: Eq. 2, and Eq. 4 once ghosts take part.
+//!
+//! ```text
+//!                exp(η(ŷ_y − δ))
+//! L = [ −log ───────────────────── ]₊
+//!              Σ_{c ≠ y} exp(η ŷ_c)
+//! ```
+//!
+//! `c` runs over the columns given: the seen classes alone make `L^nca`, the future ones as well make `L^nca-ghost`.
+
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor};
+
+/// Pulls a feature towards the proxy of its class and pushes it from all others.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Nca {
+    /// Which reading of the equation.
+    pub form: Form,
+    /// `δ`: by how much the own class must win.
+    pub margin: f64,
+}
+
+impl Default for Nca {
+    fn default() -> Self {
+        Self { form: Form::Nca, margin: 0.6 }
+    }
+}
+
+/// Which reading of Eq. 2: errata 7.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// The equation as it is meant: δ on the target alone, the target left out of the sum, hinge on.
+    #[default]
+    Nca,
+    /// The same without the hinge.
+    NcaUnhinged,
+    /// What the authors' code computes: no effective margin, the target replaced by the largest similarity in the sum.
+    Reference,
+    /// Softmax cross-entropy: what UCIR uses.
+    CrossEntropy,
+}
+
+impl Nca {
+    /// The mean over a batch of similarities `ŷ / η`, `[batch, classes]`, the scale `η`, `[1]`, and the slot of each
+    /// row, `[batch]`.
+    pub fn loss(&self, similarities: &Tensor, scale: &Tensor, targets: &Tensor) -> Tensor {
+        self.losses(similarities, scale, targets).mean(Kind::Float)
+    }
+
+    /// The same, row by row: `[batch]`.
+    pub fn losses(&self, similarities: &Tensor, scale: &Tensor, targets: &Tensor) -> Tensor {
+        let own_column = targets.unsqueeze(1);
+        let scaled = similarities * scale;
+        let own = scaled.gather(1, &own_column, false);
+        let others = || scaled.scatter_value(1, &own_column, f64::NEG_INFINITY).logsumexp([1i64].as_slice(), true);
+        let rows = match self.form {
+            Form::Nca => (others() - own + scale * self.margin).relu(),
+            Form::NcaUnhinged => others() - own + scale * self.margin,
+            Form::Reference => {
+                let largest = scaled.amax([1i64].as_slice(), true);
+                others().logaddexp(&largest) - own
+            }
+            Form::CrossEntropy => scaled.logsumexp([1i64].as_slice(), true) - own,
+        };
+        rows.squeeze_dim(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::testing::{assert_close, assert_gradient_matches, golden, matrix, slots};
+
+    const NCA: Nca = Nca { form: Form::Nca, margin: 0.6 };
+
+    fn one() -> Tensor {
+        Tensor::from_slice(&[1.0])
+    }
+
+    /// ŷ = (0.8, 0.1, −0.3), y = 0, δ = 0.6, η = 1:
+    /// log(e^0.1 + e^−0.3) − (0.8 − 0.6) = 0.6130 − 0.2 = 0.4130.
+    #[test]
+    fn loss_by_hand() {
+        assert_close(&NCA.loss(&matrix([[0.8, 0.1, -0.3]]), &one(), &slots([0])), 0.413_015_1);
+    }
+
+    /// The same with η = 2: log(e^0.2 + e^−0.6) − 2(0.8 − 0.6) = 0.5711 − 0.4 = 0.1711.
+    #[test]
+    fn the_scale_multiplies_the_margin_too() {
+        let scale = Tensor::from_slice(&[2.0]);
+        assert_close(&NCA.loss(&matrix([[0.8, 0.1, -0.3]]), &scale, &slots([0])), 0.171_100_7);
+    }
+
+    #[test]
+    fn a_larger_margin_costs_as_much_more() {
+        let loss = |margin| {
+            let similarities = matrix([[0.1, 0.3, -0.3], [0.0, 0.4, 0.1]]);
+            f64::try_from(Nca { margin, ..NCA }.loss(&similarities, &one(), &slots([0, 2]))).expect("a number")
+        };
+        assert!((loss(0.8) - loss(0.6) - 0.2).abs() < 1e-12);
+    }
+
+    /// ŷ = (0.9, −0.9, −0.9), δ = 0.1, η = 4: log 2 − 3.6 − 3.2 < 0. Won by more than the margin: nothing left to do.
+    #[test]
+    fn a_won_sample_costs_nothing() {
+        let scale = Tensor::from_slice(&[4.0]);
+        let similarities = matrix([[0.9, -0.9, -0.9]]);
+        assert_close(&Nca { margin: 0.1, ..NCA }.loss(&similarities, &scale, &slots([0])), 0.0);
+        let unhinged = Nca { margin: 0.1, form: Form::NcaUnhinged };
+        assert_close(&unhinged.loss(&similarities, &scale, &slots([0])), 2.0f64.ln() - 3.6 - 3.2);
+    }
+
+    #[test]
+    fn gradient_matches_finite_differences() {
+        for form in [Form::Nca, Form::NcaUnhinged, Form::Reference, Form::CrossEntropy] {
+            assert_gradient_matches(&matrix([[0.8, 0.1, -0.3], [0.2, 0.4, 0.1]]), |similarities| {
+                Nca { form, margin: 0.6 }.loss(similarities, &Tensor::from_slice(&[3.0]), &slots([0, 2]))
+            });
+        }
+    }
+
+    #[test]
+    fn gradient_of_the_scale_matches_finite_differences() {
+        assert_gradient_matches(&Tensor::from_slice(&[1.7]), |scale| {
+            NCA.loss(&matrix([[0.8, 0.1, -0.3], [0.2, 0.4, 0.1]]), scale, &slots([0, 2]))
+        });
+    }
+
+    /// All similarities equal, as before the first step: log 2 + 0.6, and a finite slope.
+    #[test]
+    fn where_nothing_has_moved() {
+        assert_close(&NCA.loss(&matrix([[0.0; 3]; 2]), &one(), &slots([0, 1])), 2.0f64.ln() + 0.6);
+        assert_gradient_matches(&matrix([[0.0; 3]; 2]), |similarities| NCA.loss(similarities, &one(), &slots([0, 1])));
+    }
+
+    #[test]
+    fn golden_values_of_the_authors_functions() {
+        let golden = golden();
+        let similarities = golden.tensor("/classifier/logits");
+        let targets = golden.tensor("/nca/targets").to_kind(Kind::Int64);
+        for scale in ["1.0", "4.0"] {
+            for (form, key) in [
+                (Form::Nca, "paper_eq_with_scale_hinge"),
+                (Form::NcaUnhinged, "paper_eq_no_hinge"),
+                (Form::Reference, "reference_code"),
+                (Form::CrossEntropy, "cross_entropy"),
+            ] {
+                let eta = Tensor::from_slice(&[scale.parse::<f64>().expect("a number")]);
+                let loss = Nca { form, margin: 0.6 }.loss(&similarities, &eta, &targets);
+                // Ours ends in single precision.
+                assert_close(&loss, golden.number(&format!("/nca/by_scale/{scale}/{key}")));
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The rehearsal memory: a few images of each past class, chosen once and kept.
+
+mod herding;
+mod random;
+
+pub use herding::herd;
+pub use random::pick;
+
+use crate::class::{Slot, Slots};
+use crate::data::Sample;
+use crate::seeds::Stream;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How much is kept, and how it is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemorySettings {
+    /// `s`: how many images of each class are kept. 0: none, no rehearsal.
+    pub per_class: usize,
+    /// Which ones.
+    pub selection: Selection,
+}
+
+impl Default for MemorySettings {
+    fn default() -> Self {
+        Self { per_class: 20, selection: Selection::Herding }
+    }
+}
+
+/// Which images are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selection {
+    /// Those whose mean stays closest to the mean of their class.
+    Herding,
+    /// Any.
+    Random,
+}
+
+impl Selection {
+    /// The rows of `features` to keep, `count` at most, the best first.
+    pub fn choose(self, features: &[Vec<f32>], count: usize, stream: &mut Stream) -> Vec<usize> {
+        match self {
+            Selection::Herding => herd(features, count),
+            Selection::Random => pick(features.len(), count, stream),
+        }
+    }
+}
+
+/// What is kept of each class.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    exemplars: BTreeMap<Slot, Vec<Sample>>,
+}
+
+impl Memory {
+    /// Keeps `exemplars` of a class. Old exemplars are never chosen anew: their siblings are gone.
+    ///
+    /// # Panics
+    /// If the class is in memory already.
+    pub fn keep(&mut self, slot: Slot, exemplars: Vec<Sample>) {
+        let before = self.exemplars.insert(slot, exemplars);
+        assert!(before.is_none(), "the exemplars of {slot:?} were chosen already");
+    }
+
+    /// Every sample that is kept, class by class.
+    pub fn samples(&self) -> impl Iterator<Item = Sample> + '_ {
+        self.exemplars.values().flatten().copied()
+    }
+
+    /// The exemplars of each class.
+    pub fn by_class(&self) -> impl Iterator<Item = (Slot, &[Sample])> {
+        self.exemplars.iter().map(|(slot, samples)| (*slot, samples.as_slice()))
+    }
+
+    /// Whether every one of `slots` is remembered.
+    pub fn covers(&self, slots: Slots) -> bool {
+        slots.iter().all(|slot| self.exemplars.get(&slot).is_some_and(|samples| !samples.is_empty()))
+    }
+
+    /// How many images are kept.
+    pub fn len(&self) -> usize {
+        self.exemplars.values().map(Vec::len).sum()
+    }
+
+    /// Whether nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,144 @@
+//! ResNet18, as the authors use it: signed features, and a stem for small images beside torchvision's.
+//!
+//! Names of weights are torchvision's, so that its weights load.
+
+use super::{Extractor, Representation};
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+use tch::nn::init::{FanInOut, NonLinearity, NormalOrUniform};
+use tch::nn::{self, BatchNormConfig, ConvConfig, Module, ModuleT, Path};
+
+/// ResNet18's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResNet18 {
+    /// How the image comes in.
+    pub stem: Stem,
+    /// Channels of the first stage; features are eight times as long. 64 is the paper's.
+    pub width: u32,
+    /// ReLU after the last block of each stage, as torchvision has it. Without, features and POD maps are signed.
+    pub last_relu: bool,
+}
+
+impl Default for ResNet18 {
+    fn default() -> Self {
+        Self { stem: Stem::default(), width: 64, last_relu: false }
+    }
+}
+
+/// How the image comes in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stem {
+    /// torchvision's: 7×7 with stride 2, then pooled.
+    Imagenet,
+    /// The authors': 3×3 with stride 1, then pooled.
+    #[default]
+    Small,
+    /// 3×3 with stride 1, not pooled: for images of 32 to 64 pixels.
+    Tiny,
+}
+
+fn convolution(path: Path<'_>, from: i64, to: i64, kernel: i64, stride: i64) -> nn::Conv2D {
+    let kaiming = nn::Init::Kaiming {
+        dist: NormalOrUniform::Normal,
+        fan: FanInOut::FanOut,
+        non_linearity: NonLinearity::ReLU,
+    };
+    let config = ConvConfig { stride, padding: kernel / 2, bias: false, ws_init: kaiming, ..Default::default() };
+    nn::conv2d(path, from, to, kernel, config)
+}
+
+fn batch_norm(path: Path<'_>, channels: i64, weight: f64) -> nn::BatchNorm {
+    nn::batch_norm2d(path, channels, BatchNormConfig { ws_init: nn::Init::Const(weight), ..Default::default() })
+}
+
+/// Two 3×3 convolutions and the way around them.
+#[derive(Debug)]
+struct Block {
+    convolutions: [nn::Conv2D; 2],
+    norms: [nn::BatchNorm; 2],
+    shortcut: Option<(nn::Conv2D, nn::BatchNorm)>,
+    relu: bool,
+}
+
+impl Block {
+    fn new(path: &Path<'_>, from: i64, to: i64, stride: i64, relu: bool) -> Self {
+        let shortcut = (stride != 1 || from != to).then(|| {
+            let path = path / "downsample";
+            (convolution(&path / "0", from, to, 1, stride), batch_norm(&path / "1", to, 1.0))
+        });
+        Self {
+            convolutions: [
+                convolution(path / "conv1", from, to, 3, stride),
+                convolution(path / "conv2", to, to, 3, 1),
+            ],
+            // The second starts at 0: a block begins as the way around it, which trains more steadily.
+            norms: [batch_norm(path / "bn1", to, 1.0), batch_norm(path / "bn2", to, 0.0)],
+            shortcut,
+            relu,
+        }
+    }
+
+    fn forward(&self, x: &Tensor, train: bool) -> Tensor {
+        let inner = self.norms[0].forward_t(&self.convolutions[0].forward(x), train).relu_();
+        let mut out = self.norms[1].forward_t(&self.convolutions[1].forward(&inner), train);
+        out += match &self.shortcut {
+            Some((convolution, norm)) => norm.forward_t(&convolution.forward(x), train),
+            None => x.shallow_clone(),
+        };
+        if self.relu { out.relu_() } else { out }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Net {
+    settings: ResNet18,
+    stem: nn::Conv2D,
+    stem_norm: nn::BatchNorm,
+    stages: Vec<[Block; 2]>,
+}
+
+impl Net {
+    pub(super) fn new(path: &Path<'_>, settings: ResNet18, channels: i64) -> Self {
+        let width = i64::from(settings.width);
+        let (kernel, stride) = match settings.stem {
+            Stem::Imagenet => (7, 2),
+            Stem::Small | Stem::Tiny => (3, 1),
+        };
+        let stages = (0..4).map(|stage| {
+            let to = width << stage;
+            let (from, stride) = if stage == 0 { (width, 1) } else { (to / 2, 2) };
+            let path = path / format!("layer{}", stage + 1);
+            [
+                Block::new(&(&path / "0"), from, to, stride, true),
+                Block::new(&(&path / "1"), to, to, 1, settings.last_relu),
+            ]
+        });
+        Self {
+            settings,
+            stem: convolution(path / "conv1", channels, width, kernel, stride),
+            stem_norm: batch_norm(path / "bn1", width, 1.0),
+            stages: stages.collect(),
+        }
+    }
+}
+
+impl Extractor for Net {
+    fn width(&self) -> usize {
+        self.settings.width as usize * 8
+    }
+
+    fn extract(&self, images: &Tensor, train: bool) -> Representation {
+        let mut x = self.stem_norm.forward_t(&self.stem.forward(images), train).relu_();
+        if self.settings.stem != Stem::Tiny {
+            x = x.max_pool2d([3, 3], [2, 2], [1, 1], [1, 1], false);
+        }
+        let mut stages = Vec::with_capacity(self.stages.len());
+        for [first, second] in &self.stages {
+            x = second.forward(&first.forward(&x, train), train);
+            stages.push(x.shallow_clone());
+        }
+        Representation { features: x.adaptive_avg_pool2d([1, 1]).flatten(1, -1), stages }
+    }
+}

@@ -1,0 +1,30 @@
+//! What learns: an extractor `f` and a classifier `clf`.
+
+pub mod classifier;
+pub mod extractor;
+mod network;
+pub mod norm;
+
+pub use classifier::{CosineClassifier, Similarity};
+pub use extractor::{Backbone, Extractor, Representation};
+pub use network::Network;
+
+use serde::{Deserialize, Serialize};
+
+/// What the model is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelSettings {
+    /// `f`.
+    pub backbone: Backbone,
+    /// How features and proxies are compared.
+    pub similarity: Similarity,
+    /// Whether the scale `η` learns; `false` is the paper's Eq. 1 to the letter.
+    pub learned_scale: bool,
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        Self { backbone: Backbone::default(), similarity: Similarity::default(), learned_scale: true }
+    }
+}

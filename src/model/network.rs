@@ -1,0 +1,65 @@
+//! An extractor together with its weights.
+
+use super::{Backbone, Extractor, Representation};
+use std::collections::BTreeMap;
+use tch::nn::VarStore;
+use tch::{Device, Tensor, no_grad};
+
+/// `f` and its weights.
+pub struct Network {
+    backbone: Backbone,
+    channels: usize,
+    size: usize,
+    store: VarStore,
+    extractor: Box<dyn Extractor>,
+}
+
+impl Network {
+    /// With fresh weights, for images of `channels × size × size`.
+    ///
+    /// The weights are drawn on the host, so that every device starts from the same ones.
+    pub fn new(backbone: Backbone, channels: usize, size: usize, device: Device) -> Self {
+        let mut store = VarStore::new(Device::Cpu);
+        let extractor = backbone.build(&store.root(), channels as i64, size as i64);
+        store.set_device(device);
+        Self { backbone, channels, size, store, extractor }
+    }
+
+    /// A copy that will not change: `f^{t−1}`, the teacher.
+    pub fn frozen(&self) -> Self {
+        let mut copy = Self::new(self.backbone, self.channels, self.size, self.store.device());
+        copy.store.copy(&self.store).expect("the copy has the same variables");
+        copy.store.freeze();
+        copy
+    }
+
+    /// `f(x)` for normalized images `[batch, channels, size, size]`.
+    pub fn extract(&self, images: &Tensor, train: bool) -> Representation {
+        self.extractor.extract(images, train)
+    }
+
+    /// The same, without a trace for gradients and with BatchNorm's statistics as they are.
+    pub fn look(&self, images: &Tensor) -> Representation {
+        no_grad(|| self.extractor.extract(images, false))
+    }
+
+    /// The length of a feature.
+    pub fn width(&self) -> usize {
+        self.extractor.width()
+    }
+
+    /// Where the weights are.
+    pub fn device(&self) -> Device {
+        self.store.device()
+    }
+
+    /// What learns, in a fixed order.
+    pub fn parameters(&self) -> Vec<Tensor> {
+        self.variables().into_values().filter(Tensor::requires_grad).collect()
+    }
+
+    /// Everything that makes the network, by name: weights and BatchNorm's statistics.
+    pub fn variables(&self) -> BTreeMap<String, Tensor> {
+        self.store.variables().into_iter().collect()
+    }
+}

@@ -1,0 +1,99 @@
+//! A record as a table for the terminal.
+
+use crate::evaluation::{METRICS, metrics};
+use crate::experiment::Record;
+use std::fmt::Write;
+
+/// The metrics that make the columns of the table of tasks.
+const COLUMNS: &[&str] = &["accuracy", "seen", "unseen", "past", "present", "harmonic"];
+
+/// The tasks as a table, then what sums the run up.
+pub fn text(record: &Record) -> String {
+    let run = record.run();
+    let (done, all) = (run.tasks.len(), record.start.tasks.len());
+    let mut out = String::new();
+
+    let mut rows = vec![["task", "new", "seen"].iter().chain(COLUMNS).map(|cell| (*cell).to_owned()).collect::<Vec<_>>()];
+    rows[0][2] = "classes".to_owned();
+    for task in 1..=done {
+        let mut row = vec![task.to_string(), run.tasks[task - 1].present.len().to_string(), run.seen(task).len().to_string()];
+        row.extend(COLUMNS.iter().map(|name| percent(metrics::find(name).and_then(|metric| metric.value(&run, task)))));
+        rows.push(row);
+    }
+    out.push_str(&table(&rows));
+    if done == 0 {
+        out.push_str("no task is finished yet\n");
+        return out;
+    }
+    if done < all {
+        let _ = writeln!(out, "\n{done} of {all} tasks are finished; the numbers below are up to task {done}");
+    }
+    out.push('\n');
+    for metric in METRICS.iter().filter(|metric| !metric.of_one_task()) {
+        let _ = writeln!(out, "{:<20} {:>6}   {}", metric.name(), percent(metric.value(&run, done)), metric.about());
+    }
+    out
+}
+
+/// A share in percent, or a dash where there is none.
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{:.1}", 100.0 * value))
+}
+
+/// Rows of cells, flush right, the first row underlined.
+fn table(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut out = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}")).collect();
+        out.push_str(&cells.join("  "));
+        out.push('\n');
+        if index == 0 {
+            let rule: Vec<String> = widths.iter().map(|&width| "─".repeat(width)).collect();
+            out.push_str(&rule.join("  "));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::Slot;
+    use crate::evaluation::{Answers, Best};
+    use crate::experiment::record::{Evaluation, FORMAT, Line, Start};
+
+    /// Four classes in 2+1+1, two test images each. `answers[i]` are the classes answered, image by image.
+    fn record(answers: &[[u16; 8]]) -> Record {
+        let truth: Vec<Slot> = [0, 0, 1, 1, 2, 2, 3, 3].map(Slot).to_vec();
+        let lines = answers.iter().enumerate().map(|(index, answers)| {
+            let seen = Best { slots: answers.map(Slot).to_vec(), scores: vec![0.5; 8] };
+            let answers = Answers { truth: truth.clone(), seen, unseen: None };
+            Line::Evaluation(Evaluation { task: index + 1, confusion: answers.confusion(4), answers })
+        });
+        let start = Start {
+            format: FORMAT,
+            version: "0.1.0".to_owned(),
+            recipe: String::new(),
+            seed: 1,
+            device: "cpu".to_owned(),
+            data: "0".to_owned(),
+            classes: ["ant", "bee", "cat", "dog"].map(String::from).to_vec(),
+            tasks: vec![2, 1, 1],
+        };
+        Record { start, lines: lines.collect() }
+    }
+
+    #[test]
+    fn a_whole_run() {
+        let record = record(&[[0, 0, 1, 1, 0, 1, 0, 1], [0, 0, 1, 0, 2, 2, 2, 0], [0, 2, 1, 3, 2, 2, 3, 3]]);
+        insta::assert_snapshot!(text(&record));
+    }
+
+    #[test]
+    fn a_run_that_is_not_over() {
+        insta::assert_snapshot!(text(&record(&[[0, 0, 1, 1, 0, 1, 0, 1]])));
+    }
+}

@@ -1,0 +1,120 @@
+//! Algorithm 1 of the paper, as a list: what a task does, in which order.
+//!
+//! | step | what | when |
+//! | --- | --- | --- |
+//! | 1 | proxies of the new classes are imprinted from their images under `f^{t−1}` | t ≥ 2 |
+//! | 2 | train `f` and `clf`; with ghosts of the future when 1 < t < T | all |
+//! | 3 | balanced fine-tune of `clf` on the memory, `f` frozen | t ≥ 2 |
+//! | 4 | herd exemplars of the new classes with `f^t` | all |
+//! | 5 | train `g` on features of all seen classes | t < T |
+//! | 6 | draw ghosts of `C^{t+1:T}`, train the complete classifier on real and ghost features, `f` frozen | t < T |
+//! | 7 | evaluate on all classes | all |
+//!
+//! Where this differs from the algorithm as printed: errata 1 to 5.
+
+use super::Task;
+use crate::class::Slots;
+use serde::{Deserialize, Serialize};
+
+/// One stage of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// The new classes' proxies start at the mean of their features under `f^{t−1}`.
+    Imprint,
+    /// Train `f` and `clf`.
+    Train {
+        /// Whether ghosts of the future take part, and the planes that keep room for them.
+        ghosts: bool,
+    },
+    /// Train `clf` on as many images of each class, `f` frozen.
+    Finetune,
+    /// Keep a few images of each new class.
+    Remember,
+    /// Train `g` on the features of all seen classes.
+    TrainGenerator,
+    /// Train a classifier for all classes on real features and on ghosts of these slots.
+    Complete(Slots),
+    /// Ask for the class of every test image, of all classes.
+    Evaluate,
+}
+
+impl Stage {
+    /// Whether only a model that imagines the future has this stage.
+    pub fn needs_generator(self) -> bool {
+        matches!(self, Stage::TrainGenerator | Stage::Complete(_))
+    }
+}
+
+/// The stages of `task`, in order.
+pub fn plan(task: &Task<'_>) -> Vec<Stage> {
+    let (first, last) = (task.is_first(), task.is_last());
+    let stages = [
+        (!first, Stage::Imprint),
+        // Task 1 has no generator yet, the last task no future left: errata 5.
+        (true, Stage::Train { ghosts: !first && !last }),
+        (!first, Stage::Finetune),
+        (true, Stage::Remember),
+        (!last, Stage::TrainGenerator),
+        (!last, Stage::Complete(task.future())),
+        (true, Stage::Evaluate),
+    ];
+    stages.into_iter().filter_map(|(wanted, stage)| wanted.then_some(stage)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Stage::*;
+    use super::*;
+    use crate::scenario::{Order, Scenario, Split};
+
+    fn plans(split: &str) -> Vec<Vec<Stage>> {
+        let split: Split = split.parse().expect(split);
+        let names: Vec<String> = (0..split.classes()).map(|i| i.to_string()).collect();
+        let scenario = Scenario::new(&names, &Order::Listed, &split).expect("a scenario");
+        scenario.iter().map(|task| plan(&task)).collect()
+    }
+
+    #[test]
+    fn three_tasks() {
+        let future = |start| Complete(Slots::new(start, 10));
+        assert_eq!(
+            plans("6+2+2"),
+            [
+                vec![Train { ghosts: false }, Remember, TrainGenerator, future(6), Evaluate],
+                vec![Imprint, Train { ghosts: true }, Finetune, Remember, TrainGenerator, future(8), Evaluate],
+                vec![Imprint, Train { ghosts: false }, Finetune, Remember, Evaluate],
+            ]
+        );
+    }
+
+    #[test]
+    fn six_tasks() {
+        let plans = plans("25+5x5");
+        assert_eq!(plans.len(), 6);
+        assert_eq!(
+            plans[0],
+            [Train { ghosts: false }, Remember, TrainGenerator, Complete(Slots::new(25, 50)), Evaluate]
+        );
+        for (index, start) in [(1, 30), (2, 35), (3, 40), (4, 45)] {
+            assert_eq!(
+                plans[index],
+                [
+                    Imprint,
+                    Train { ghosts: true },
+                    Finetune,
+                    Remember,
+                    TrainGenerator,
+                    Complete(Slots::new(start, 50)),
+                    Evaluate
+                ]
+            );
+        }
+        assert_eq!(plans[5], [Imprint, Train { ghosts: false }, Finetune, Remember, Evaluate]);
+    }
+
+    #[test]
+    fn one_task_is_joint_training() {
+        assert_eq!(plans("10"), [[Train { ghosts: false }, Remember, Evaluate]]);
+    }
+}
