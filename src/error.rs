@@ -213,7 +213,8 @@ fn difference(only_images: &[String], only_attributes: &[String]) -> String {
         [name] => Some(format!("`{name}` {what}")),
         [name, rest @ ..] => Some(format!("`{name}` and {} more {what}", rest.len())),
     };
-    let parts = [list(only_images, "has images but no attributes"), list(only_attributes, "has attributes but no images")];
+    let parts =
+        [list(only_images, "has images but no attributes"), list(only_attributes, "has attributes but no images")];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
@@ -294,7 +295,9 @@ impl RecipeError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Io { .. } | Self::Unknown { .. } => "`prescient list` names the recipes that come along".into(),
-            Self::Syntax { .. } | Self::Value { .. } => "`prescient list --keys` shows every key and its default".into(),
+            Self::Syntax { .. } | Self::Value { .. } => {
+                "`prescient list --keys` shows every key and its default".into()
+            }
             Self::Override { .. } => {
                 "write it as `--set train.epochs=3`; `prescient list --keys` shows every key and its default".into()
             }
@@ -343,7 +346,9 @@ impl LearnError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Data(error) => return error.hint(),
-            Self::NoCuda { .. } => "use `--device cpu`, or put a CUDA build of libtorch 2.11.0 on the library path".into(),
+            Self::NoCuda { .. } => {
+                "use `--device cpu`, or put a CUDA build of libtorch 2.11.0 on the library path".into()
+            }
             Self::NotFinite { .. } => "a smaller learning rate often helps: `--set train.lr=0.01`".into(),
             Self::Torch(_) => return None,
         })
@@ -406,7 +411,10 @@ impl RunError {
         Some(match self {
             Self::Io { .. } => return None,
             Self::Exists { path } => {
-                format!("choose another folder with `--out`, or go on with it: `prescient run --resume {}`", path.display())
+                format!(
+                    "choose another folder with `--out`, or go on with it: `prescient run --resume {}`",
+                    path.display()
+                )
             }
             Self::NotARun { .. } => "a run is a folder that `prescient run` or `prescient demo` wrote".into(),
             Self::Damaged { .. } => "the run cannot be trusted any more: run it again".into(),

@@ -22,7 +22,9 @@ impl DeviceName {
         }
         match (torch_shim::open_cuda(), self) {
             (Cuda::Available { .. }, _) => Ok(tch::Device::Cuda(0)),
-            (Cuda::Unavailable { reason }, DeviceName::Cuda) => Err(LearnError::NoCuda { reason: reason.clone() }.into()),
+            (Cuda::Unavailable { reason }, DeviceName::Cuda) => {
+                Err(LearnError::NoCuda { reason: reason.clone() }.into())
+            }
             (Cuda::Unavailable { .. }, _) => Ok(tch::Device::Cpu),
         }
     }

@@ -48,7 +48,8 @@ impl Observer for Progress {
                 tracing::info!("{} keeps {images} images of {} classes", self.task, exemplars.len());
             }
             Event::Evaluated { answers, .. } => {
-                let right = (0..answers.truth.len()).filter(|&image| answers.answer(image) == answers.truth[image]).count();
+                let right =
+                    (0..answers.truth.len()).filter(|&image| answers.answer(image) == answers.truth[image]).count();
                 let (of, task) = (answers.truth.len(), &self.task);
                 self.bar.suspend(|| tracing::info!("{task}: {right} of {of} test images of all classes right"));
             }

@@ -73,7 +73,8 @@ impl Catalogue {
             line: line.map(|line| line as usize),
             expected: expected.to_owned(),
             found,
-            hint: "a table of attributes has a header `class,ATTRIBUTE,…` and one row a class, every value a number".into(),
+            hint: "a table of attributes has a header `class,ATTRIBUTE,…` and one row a class, every value a number"
+                .into(),
         };
         let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(bytes);
         let unreadable = |error: csv::Error| {
@@ -83,7 +84,9 @@ impl Catalogue {
         let header = reader.headers().map_err(unreadable)?.clone();
         match header.get(0).map(|first| first.trim_start_matches('\u{feff}')) {
             Some("class") => {}
-            None | Some("") => return Err(malformed(None, "a header that starts with `class`", "an empty file".to_owned())),
+            None | Some("") => {
+                return Err(malformed(None, "a header that starts with `class`", "an empty file".to_owned()));
+            }
             Some(other) => return Err(malformed(Some(1), "a header that starts with `class`", format!("`{other}`"))),
         }
         let attribute_names: Vec<String> = header.iter().skip(1).map(String::from).collect();
@@ -183,7 +186,10 @@ mod tests {
         assert_eq!(says("class\ncat\n"), "`a.csv`, line 1: expected at least one attribute beside `class`, found none");
         assert_eq!(says("class,furry\n"), "`a.csv`: expected at least one class below the header, found none");
         assert_eq!(says("class,a,b\ncat,1,2\ndog,1\n"), "`a.csv`, line 3: expected 2 attributes, found 1");
-        assert_eq!(says("class,a\ncat,1\ncat,2\n"), "`a.csv`, line 3: expected every class once, found `cat` a second time");
+        assert_eq!(
+            says("class,a\ncat,1\ncat,2\n"),
+            "`a.csv`, line 3: expected every class once, found `cat` a second time"
+        );
         assert_eq!(says("class,a\ncat,soft\n"), "`a.csv`, line 2: expected a finite number for `a`, found `soft`");
         assert_eq!(says("class,a\ncat,NaN\n"), "`a.csv`, line 2: expected a finite number for `a`, found `NaN`");
     }

@@ -98,9 +98,8 @@ impl TaskData {
 
     /// An image to learn from.
     pub fn training_image(&self, sample: &Sample) -> Result<Image, DataError> {
-        let forbidden = |reason| {
-            Err(DataError::Sealed { task: self.number, image: self.sealed.dataset.name(sample), reason })
-        };
+        let forbidden =
+            |reason| Err(DataError::Sealed { task: self.number, image: self.sealed.dataset.name(sample), reason });
         let slot = self.slot(sample);
         if sample.subset == Subset::Test {
             forbidden("it is a test image, and was asked for to learn from")

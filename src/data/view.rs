@@ -111,9 +111,12 @@ impl View {
         let source = ImageRef::new(image.width, image.height, &image.pixels, pixel)
             .expect("an image has height × width × channels bytes");
         let mut target = Raster::new(self.size, self.size, pixel);
-        let options = ResizeOptions::new()
-            .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
-            .crop(window.left, window.top, window.width, window.height);
+        let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear)).crop(
+            window.left,
+            window.top,
+            window.width,
+            window.height,
+        );
         Resizer::new().resize(&source, &mut target, &options).expect("the window lies inside the image");
         target.into_vec()
     }

@@ -72,7 +72,12 @@ impl Experiment {
     }
 
     /// Goes on with the run in `folder` after its last finished task.
-    pub fn resume(path: &Path, device: Device, stop_after: Option<usize>, observer: &mut dyn Observer) -> Result<Record> {
+    pub fn resume(
+        path: &Path,
+        device: Device,
+        stop_after: Option<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Record> {
         let mut folder = RunFolder::open(path)?;
         let file = folder.recipe();
         let text = std::fs::read_to_string(&file).map_err(RunError::io(&file))?;

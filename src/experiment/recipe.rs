@@ -69,8 +69,10 @@ pub struct ImageSettings {
 impl Recipe {
     /// Reads a recipe's text; `path` is named in errors.
     pub fn parse(text: &str, path: &Path) -> Result<Self, RecipeError> {
-        toml::from_str(text)
-            .map_err(|error| RecipeError::Syntax { path: path.to_owned(), reason: error.to_string().trim_end().to_owned() })
+        toml::from_str(text).map_err(|error| RecipeError::Syntax {
+            path: path.to_owned(),
+            reason: error.to_string().trim_end().to_owned(),
+        })
     }
 
     /// The recipe as TOML.
@@ -108,7 +110,11 @@ impl Recipe {
             return wrong(key, number.to_string(), "a number that is not negative");
         }
         if self.scenario.split.is_none() {
-            return wrong("scenario.split", "missing".to_owned(), "how many classes each task brings, such as \"25+5x5\"");
+            return wrong(
+                "scenario.split",
+                "missing".to_owned(),
+                "how many classes each task brings, such as \"25+5x5\"",
+            );
         }
         if self.train.batch < 2 {
             return wrong("train.batch", self.train.batch.to_string(), "at least 2 images");
@@ -173,7 +179,8 @@ mod tests {
 
     #[test]
     fn an_effective_recipe_reads_back_as_itself() {
-        let recipe = parse("[scenario]\nsplit = \"12+4x3\"\n").expect("a recipe").effective(&dataset()).expect("effective");
+        let recipe =
+            parse("[scenario]\nsplit = \"12+4x3\"\n").expect("a recipe").effective(&dataset()).expect("effective");
         assert_eq!(recipe.images.size, Some(32));
         assert_eq!(parse(&recipe.to_toml()).expect("its own text"), recipe);
     }

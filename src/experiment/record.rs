@@ -111,7 +111,8 @@ impl Record {
 
     /// Reads a record's text; `path` is named in errors.
     pub fn parse(text: &str, path: &Path) -> Result<Self, RunError> {
-        let damaged = |line: usize, reason: String| RunError::Damaged { path: path.to_owned(), line: Some(line), reason };
+        let damaged =
+            |line: usize, reason: String| RunError::Damaged { path: path.to_owned(), line: Some(line), reason };
         let mut lines = Vec::new();
         for (index, text) in text.lines().enumerate() {
             let line: Line = serde_json::from_str(text).map_err(|error| damaged(index + 1, error.to_string()))?;
@@ -144,7 +145,11 @@ impl Record {
             let bests = || [Some(&answers.seen), answers.unseen.as_ref()].into_iter().flatten();
             let slots = || answers.truth.iter().chain(bests().flat_map(|best| &best.slots));
             if evaluation.task != index + 1 || index >= self.start.tasks.len() {
-                return Err(format!("expected the evaluation of task {}, found that of task {}", index + 1, evaluation.task));
+                return Err(format!(
+                    "expected the evaluation of task {}, found that of task {}",
+                    index + 1,
+                    evaluation.task
+                ));
             }
             if !bests().all(fits) || slots().any(|slot| slot.index() >= classes) {
                 return Err(format!("the answers of task {} do not fit together", index + 1));

@@ -39,9 +39,11 @@ impl Telemetry {
         let stages = self.stages.iter().zip(ends);
         let report = Report {
             seconds: (end - self.began).as_secs_f64(),
-            stages: stages.map(|(&(stage, began), end)| StageSeconds { stage, seconds: (end - began).as_secs_f64() }).collect(),
+            stages: stages
+                .map(|(&(stage, began), end)| StageSeconds { stage, seconds: (end - began).as_secs_f64() })
+                .collect(),
             peak_ram_bytes: torch_shim::peak_ram(),
-            peak_vram_bytes: torch_shim::peak_memory(self.device),
+            peak_vram_bytes: self.device.is_cuda().then(|| torch_shim::peak_memory(self.device)).flatten(),
         };
         serde_json::to_string_pretty(&report).expect("plain data") + "\n"
     }

@@ -52,7 +52,8 @@ impl Learner {
         std::fs::write(&path, file).map_err(RunError::io(&path))?;
 
         let path = folder.join(MEMORY);
-        let memory: Vec<Remembered> = self.memory.by_class().map(|(slot, samples)| self.remembered(slot, samples)).collect();
+        let memory: Vec<Remembered> =
+            self.memory.by_class().map(|(slot, samples)| self.remembered(slot, samples)).collect();
         let text = serde_json::to_string_pretty(&memory).expect("plain data");
         std::fs::write(&path, text).map_err(RunError::io(&path))
     }
@@ -64,13 +65,16 @@ impl Learner {
         let damaged = |reason: String| RunError::Damaged { path: path.clone(), line: None, reason };
         let tensors = SafeTensors::deserialize(&file).map_err(|error| damaged(error.to_string()))?;
         let read = |name: &str, shape: Option<Vec<i64>>| -> Result<Tensor, RunError> {
-            let view = tensors.tensor(name).map_err(|_| damaged(format!("expected the tensor `{name}`, found none")))?;
+            let view =
+                tensors.tensor(name).map_err(|_| damaged(format!("expected the tensor `{name}`, found none")))?;
             let found: Vec<i64> = view.shape().iter().map(|&n| n as i64).collect();
             match shape {
                 Some(shape) if shape != found => {
                     Err(damaged(format!("`{name}`: expected the shape {shape:?}, found {found:?}")))
                 }
-                _ if view.dtype() != Dtype::F32 => Err(damaged(format!("`{name}`: expected f32, found {:?}", view.dtype()))),
+                _ if view.dtype() != Dtype::F32 => {
+                    Err(damaged(format!("`{name}`: expected f32, found {:?}", view.dtype())))
+                }
                 _ => Ok(Tensor::from_data_size(view.data(), &found, Kind::Float)),
             }
         };

@@ -32,7 +32,8 @@ impl Learner {
                 rows.push(features.get(row as i64));
             }
         }
-        let stack = |(samples, rows): (Vec<Sample>, Vec<Tensor>)| ClassFeatures { samples, features: Tensor::stack(&rows, 0) };
+        let stack =
+            |(samples, rows): (Vec<Sample>, Vec<Tensor>)| ClassFeatures { samples, features: Tensor::stack(&rows, 0) };
         Ok(by_class.into_iter().map(|(slot, parts)| (slot, stack(parts))).collect())
     }
 

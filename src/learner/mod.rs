@@ -72,9 +72,8 @@ struct Lesson<'a> {
 impl Learner {
     /// A model that knows nothing yet.
     pub fn new(settings: LearnSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Self {
-        tch::manual_seed(seeds.number("first weights", 0));
         let (channels, size) = (usize::from(sealed.channels()), settings.view.size as usize);
-        let network = Network::new(settings.model.backbone, channels, size, device);
+        let network = Network::new(settings.model.backbone, channels, size, device, seeds.number("first weights", 0));
         let classifier = CosineClassifier::new(settings.model.similarity, settings.model.learned_scale, device);
         Self { settings, sealed, seeds, device, network, classifier, memory: Memory::default() }
     }

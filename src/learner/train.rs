@@ -7,6 +7,7 @@ use crate::data::{Batch, Pass, Sample};
 use crate::error::LearnError;
 use crate::loss::{Terms, distill};
 use crate::model::classifier::fresh_proxies;
+use crate::model::drawn;
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
@@ -49,8 +50,8 @@ impl Learner {
     pub(super) fn train(&mut self, lesson: &mut Lesson<'_>) -> Result<(), LearnError> {
         let settings = self.settings.train;
         if lesson.task.is_first() {
-            tch::manual_seed(self.seeds.number("first proxies", 0));
-            let proxies = fresh_proxies(lesson.task.present().len(), self.network.width());
+            let (classes, width) = (lesson.task.present().len(), self.network.width());
+            let proxies = drawn(self.seeds.number("first proxies", 0), || fresh_proxies(classes, width));
             self.classifier.add(&proxies.to_device(self.device));
         }
         let mut parameters = self.network.parameters();

@@ -1,9 +1,9 @@
 //! The classification loss: Eq. 2, and Eq. 4 once ghosts take part.
 //!
 //! ```text
-//!                exp(η(ŷ_y − δ))
-//! L = [ −log ───────────────────── ]₊
-//!              Σ_{c ≠ y} exp(η ŷ_c)
+//!                exp(ŷ_y − δ)
+//! L = [ −log ───────────────────── ]₊ ,      ŷ = η · similarity
+//!              Σ_{c ≠ y} exp(ŷ_c)
 //! ```
 //!
 //! `c` runs over the columns given: the seen classes alone make `L^nca`, the future ones as well make `L^nca-ghost`.
@@ -31,11 +31,14 @@ impl Default for Nca {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// The equation as it is meant: δ on the target alone, the target left out of the sum, hinge on.
+    /// The equation as it is printed, with a scale: δ on the target alone, the target left out of the sum, hinge on.
     #[default]
     Nca,
+    /// PODNet's `η(ŷ_y − δ)`. While a sample is not won by δ its slope pulls η to 0, where nothing is learned any more;
+    /// so it wants a scale that does not learn.
+    ScaledMargin,
     /// The same without the hinge.
-    NcaUnhinged,
+    ScaledMarginUnhinged,
     /// What the authors' code computes: no effective margin, the target replaced by the largest similarity in the sum.
     Reference,
     /// Softmax cross-entropy: what UCIR uses.
@@ -56,8 +59,9 @@ impl Nca {
         let own = scaled.gather(1, &own_column, false);
         let others = || scaled.scatter_value(1, &own_column, f64::NEG_INFINITY).logsumexp([1i64].as_slice(), true);
         let rows = match self.form {
-            Form::Nca => (others() - own + scale * self.margin).relu(),
-            Form::NcaUnhinged => others() - own + scale * self.margin,
+            Form::Nca => (others() - own + self.margin).relu(),
+            Form::ScaledMargin => (others() - own + scale * self.margin).relu(),
+            Form::ScaledMarginUnhinged => others() - own + scale * self.margin,
             Form::Reference => {
                 let largest = scaled.amax([1i64].as_slice(), true);
                 others().logaddexp(&largest) - own
@@ -86,11 +90,29 @@ mod tests {
         assert_close(&NCA.loss(&matrix([[0.8, 0.1, -0.3]]), &one(), &slots([0])), 0.413_015_1);
     }
 
-    /// The same with η = 2: log(e^0.2 + e^−0.6) − 2(0.8 − 0.6) = 0.5711 − 0.4 = 0.1711.
+    /// The same with η = 2: log(e^0.2 + e^−0.6) − (1.6 − 0.6) = 0.5711 − 1 < 0, so 0; for y = 1:
+    /// log(e^1.6 + e^−0.6) − (0.2 − 0.6) = 1.7051 + 0.4 = 2.1051. With the margin scaled too: 1.7051 + 1.0 = 2.7051.
     #[test]
-    fn the_scale_multiplies_the_margin_too() {
+    fn the_scale_leaves_the_margin_alone_unless_asked() {
         let scale = Tensor::from_slice(&[2.0]);
-        assert_close(&NCA.loss(&matrix([[0.8, 0.1, -0.3]]), &scale, &slots([0])), 0.171_100_7);
+        let similarities = matrix([[0.8, 0.1, -0.3]]);
+        assert_close(&NCA.loss(&similarities, &scale, &slots([0])), 0.0);
+        assert_close(&NCA.loss(&similarities, &scale, &slots([1])), 2.105_083_9);
+        let scaled = Nca { form: Form::ScaledMargin, margin: 0.6 };
+        assert_close(&scaled.loss(&similarities, &scale, &slots([1])), 2.705_083_9);
+    }
+
+    /// Why δ is not scaled by default: where nothing is learned yet, the scaled form's slope in η is +δ, so a learned
+    /// scale falls to 0 and stays there; ours has none.
+    #[test]
+    fn a_scaled_margin_pulls_the_scale_down() {
+        let slope = |form| {
+            let scale = one().set_requires_grad(true);
+            Nca { form, margin: 0.6 }.loss(&matrix([[0.1; 4]; 2]), &scale, &slots([0, 2])).backward();
+            scale.grad().double_value(&[0])
+        };
+        assert!((slope(Form::ScaledMargin) - 0.6).abs() < 1e-6);
+        assert!(slope(Form::Nca).abs() < 1e-6);
     }
 
     #[test]
@@ -99,22 +121,23 @@ mod tests {
             let similarities = matrix([[0.1, 0.3, -0.3], [0.0, 0.4, 0.1]]);
             f64::try_from(Nca { margin, ..NCA }.loss(&similarities, &one(), &slots([0, 2]))).expect("a number")
         };
-        assert!((loss(0.8) - loss(0.6) - 0.2).abs() < 1e-12);
+        // Ours ends in single precision.
+        assert!((loss(0.8) - loss(0.6) - 0.2).abs() < 1e-6);
     }
 
-    /// ŷ = (0.9, −0.9, −0.9), δ = 0.1, η = 4: log 2 − 3.6 − 3.2 < 0. Won by more than the margin: nothing left to do.
+    /// ŷ = 4 · (0.9, −0.9, −0.9): log 2 − 3.6 − 3.6 + δ < 0. Won by more than the margin: nothing left to do.
     #[test]
     fn a_won_sample_costs_nothing() {
         let scale = Tensor::from_slice(&[4.0]);
         let similarities = matrix([[0.9, -0.9, -0.9]]);
         assert_close(&Nca { margin: 0.1, ..NCA }.loss(&similarities, &scale, &slots([0])), 0.0);
-        let unhinged = Nca { margin: 0.1, form: Form::NcaUnhinged };
+        let unhinged = Nca { margin: 0.1, form: Form::ScaledMarginUnhinged };
         assert_close(&unhinged.loss(&similarities, &scale, &slots([0])), 2.0f64.ln() - 3.6 - 3.2);
     }
 
     #[test]
     fn gradient_matches_finite_differences() {
-        for form in [Form::Nca, Form::NcaUnhinged, Form::Reference, Form::CrossEntropy] {
+        for form in [Form::Nca, Form::ScaledMargin, Form::ScaledMarginUnhinged, Form::Reference, Form::CrossEntropy] {
             assert_gradient_matches(&matrix([[0.8, 0.1, -0.3], [0.2, 0.4, 0.1]]), |similarities| {
                 Nca { form, margin: 0.6 }.loss(similarities, &Tensor::from_slice(&[3.0]), &slots([0, 2]))
             });
@@ -142,8 +165,8 @@ mod tests {
         let targets = golden.tensor("/nca/targets").to_kind(Kind::Int64);
         for scale in ["1.0", "4.0"] {
             for (form, key) in [
-                (Form::Nca, "paper_eq_with_scale_hinge"),
-                (Form::NcaUnhinged, "paper_eq_no_hinge"),
+                (Form::ScaledMargin, "paper_eq_with_scale_hinge"),
+                (Form::ScaledMarginUnhinged, "paper_eq_no_hinge"),
                 (Form::Reference, "reference_code"),
                 (Form::CrossEntropy, "cross_entropy"),
             ] {

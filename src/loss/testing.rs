@@ -38,7 +38,10 @@ pub(crate) fn assert_gradient_matches(point: &Tensor, loss: impl Fn(&Tensor) -> 
         };
         let expected = (value(step) - value(-step)) / (2.0 * step);
         assert!(slope.is_finite(), "the slope at {index} is {slope}");
-        assert!((slope - expected).abs() < 2e-3 * expected.abs().max(1.0), "at {index}: expected {expected}, found {slope}");
+        assert!(
+            (slope - expected).abs() < 2e-3 * expected.abs().max(1.0),
+            "at {index}: expected {expected}, found {slope}"
+        );
     }
 }
 

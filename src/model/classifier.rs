@@ -41,7 +41,12 @@ impl CosineClassifier {
     /// No classes yet, `η = 1`.
     pub fn new(similarity: Similarity, scale_learned: bool, device: Device) -> Self {
         let raw_scale = Tensor::from_slice(&[RAW_ONE as f32]).to_device(device);
-        Self { similarity, blocks: Vec::new(), raw_scale: raw_scale.set_requires_grad(scale_learned), learned: scale_learned }
+        Self {
+            similarity,
+            blocks: Vec::new(),
+            raw_scale: raw_scale.set_requires_grad(scale_learned),
+            learned: scale_learned,
+        }
     }
 
     /// The same proxies and scale, cut off from learning.

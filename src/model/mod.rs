@@ -1,11 +1,13 @@
 //! What learns: an extractor `f` and a classifier `clf`.
 
 pub mod classifier;
+mod draw;
 pub mod extractor;
 mod network;
 pub mod norm;
 
 pub use classifier::{CosineClassifier, Similarity};
+pub use draw::drawn;
 pub use extractor::{Backbone, Extractor, Representation};
 pub use network::Network;
 

@@ -1,6 +1,6 @@
 //! An extractor together with its weights.
 
-use super::{Backbone, Extractor, Representation};
+use super::{Backbone, Extractor, Representation, drawn};
 use std::collections::BTreeMap;
 use tch::nn::VarStore;
 use tch::{Device, Tensor, no_grad};
@@ -15,19 +15,19 @@ pub struct Network {
 }
 
 impl Network {
-    /// With fresh weights, for images of `channels × size × size`.
+    /// With the fresh weights of `seed`, for images of `channels × size × size`.
     ///
     /// The weights are drawn on the host, so that every device starts from the same ones.
-    pub fn new(backbone: Backbone, channels: usize, size: usize, device: Device) -> Self {
+    pub fn new(backbone: Backbone, channels: usize, size: usize, device: Device, seed: i64) -> Self {
         let mut store = VarStore::new(Device::Cpu);
-        let extractor = backbone.build(&store.root(), channels as i64, size as i64);
+        let extractor = drawn(seed, || backbone.build(&store.root(), channels as i64, size as i64));
         store.set_device(device);
         Self { backbone, channels, size, store, extractor }
     }
 
     /// A copy that will not change: `f^{t−1}`, the teacher.
     pub fn frozen(&self) -> Self {
-        let mut copy = Self::new(self.backbone, self.channels, self.size, self.store.device());
+        let mut copy = Self::new(self.backbone, self.channels, self.size, self.store.device(), 0);
         copy.store.copy(&self.store).expect("the copy has the same variables");
         copy.store.freeze();
         copy

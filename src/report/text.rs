@@ -13,10 +13,12 @@ pub fn text(record: &Record) -> String {
     let (done, all) = (run.tasks.len(), record.start.tasks.len());
     let mut out = String::new();
 
-    let mut rows = vec![["task", "new", "seen"].iter().chain(COLUMNS).map(|cell| (*cell).to_owned()).collect::<Vec<_>>()];
+    let mut rows =
+        vec![["task", "new", "seen"].iter().chain(COLUMNS).map(|cell| (*cell).to_owned()).collect::<Vec<_>>()];
     rows[0][2] = "classes".to_owned();
     for task in 1..=done {
-        let mut row = vec![task.to_string(), run.tasks[task - 1].present.len().to_string(), run.seen(task).len().to_string()];
+        let mut row =
+            vec![task.to_string(), run.tasks[task - 1].present.len().to_string(), run.seen(task).len().to_string()];
         row.extend(COLUMNS.iter().map(|name| percent(metrics::find(name).and_then(|metric| metric.value(&run, task)))));
         rows.push(row);
     }

@@ -53,7 +53,8 @@ fn from_lines(text: &str, names: &[String], path: &std::path::Path) -> Result<Ve
     let mut order = Vec::new();
     for (index, name) in text.lines().map(str::trim).enumerate().filter(|(_, name)| !name.is_empty()) {
         let at_line = |reason: String| ScenarioError::OrderLine { path: path.to_owned(), line: index + 1, reason };
-        let class = *ids.get(name).ok_or_else(|| at_line(format!("expected a class of the dataset, found `{name}`")))?;
+        let class =
+            *ids.get(name).ok_or_else(|| at_line(format!("expected a class of the dataset, found `{name}`")))?;
         if let Some(first) = line_of.insert(class, index + 1) {
             return Err(at_line(format!("`{name}` stands in line {first} already")));
         }

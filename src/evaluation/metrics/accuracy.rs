@@ -47,9 +47,12 @@ metric_of_one_task!(ClassMean, "class mean", "mean over all classes of each one'
 metric_of_one_task!(SeenClassMean, "seen class mean", "mean over seen classes of each one's accuracy", |run, task| {
     run.tasks[task - 1].confusion.class_mean(run.seen(task))
 });
-metric_of_one_task!(UnseenClassMean, "unseen class mean", "mean over unseen classes of each one's accuracy", |run, task| {
-    run.tasks[task - 1].confusion.class_mean(run.unseen(task))
-});
+metric_of_one_task!(
+    UnseenClassMean,
+    "unseen class mean",
+    "mean over unseen classes of each one's accuracy",
+    |run, task| { run.tasks[task - 1].confusion.class_mean(run.unseen(task)) }
+);
 metric_of_one_task!(Harmonic, "harmonic", "harmonic mean of seen and unseen accuracy", |run, task| {
     let (seen, unseen) = (Seen.value(run, task)?, Unseen.value(run, task)?);
     Some(if seen + unseen == 0.0 { 0.0 } else { 2.0 * seen * unseen / (seen + unseen) })

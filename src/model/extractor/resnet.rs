@@ -40,11 +40,8 @@ pub enum Stem {
 }
 
 fn convolution(path: Path<'_>, from: i64, to: i64, kernel: i64, stride: i64) -> nn::Conv2D {
-    let kaiming = nn::Init::Kaiming {
-        dist: NormalOrUniform::Normal,
-        fan: FanInOut::FanOut,
-        non_linearity: NonLinearity::ReLU,
-    };
+    let kaiming =
+        nn::Init::Kaiming { dist: NormalOrUniform::Normal, fan: FanInOut::FanOut, non_linearity: NonLinearity::ReLU };
     let config = ConvConfig { stride, padding: kernel / 2, bias: false, ws_init: kaiming, ..Default::default() };
     nn::conv2d(path, from, to, kernel, config)
 }
@@ -69,10 +66,7 @@ impl Block {
             (convolution(&path / "0", from, to, 1, stride), batch_norm(&path / "1", to, 1.0))
         });
         Self {
-            convolutions: [
-                convolution(path / "conv1", from, to, 3, stride),
-                convolution(path / "conv2", to, to, 3, 1),
-            ],
+            convolutions: [convolution(path / "conv1", from, to, 3, stride), convolution(path / "conv2", to, to, 3, 1)],
             // The second starts at 0: a block begins as the way around it, which trains more steadily.
             norms: [batch_norm(path / "bn1", to, 1.0), batch_norm(path / "bn2", to, 0.0)],
             shortcut,

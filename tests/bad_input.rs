@@ -1,0 +1,239 @@
+//! Bad input: one clear error with file, line, expected and found; exit code 2; no panic, nothing half-written.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use assert_cmd::Command;
+use common::photo_folder;
+use std::path::{Path, PathBuf};
+
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Runs the command in this place; it must fail with code 2, say each of `parts`, and leave no run behind.
+    #[track_caller]
+    fn refuses(&self, arguments: &[&str], parts: &[&str]) -> String {
+        let mut command = Command::cargo_bin("prescient").unwrap();
+        command.current_dir(self.folder.path()).env("PRESCIENT_DATA", self.path("data")).args(arguments);
+        let output = command.output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.starts_with("error: "), "{message}");
+        assert_eq!(message.matches("error: ").count(), 1, "one error: {message}");
+        assert!(!message.contains("panicked"), "{message}");
+        for part in parts {
+            assert!(message.contains(part), "expected `{part}` in:\n{message}");
+        }
+        assert!(!self.path("out").exists() && !self.path("out.tmp").exists(), "something was written");
+        assert!(output.stdout.is_empty());
+        message
+    }
+
+    /// A recipe for the photos in `photos`, with the table `attributes.csv`.
+    fn photo_recipe(&self, split: &str) {
+        self.write(
+            "r.toml",
+            format!(
+                "[data]\nkind = \"folder\"\npath = \"photos\"\nattributes = [\"photos/attributes.csv\"]\n\
+                 [scenario]\nsplit = \"{split}\"\n\
+                 [model]\nbackbone = {{ kind = \"small-cnn\", width = 4 }}\n[train]\nepochs = 1\nbatch = 4\n"
+            ),
+        );
+    }
+}
+
+const RUN: &[&str] = &["run", "r.toml", "--out", "out", "--device", "cpu"];
+
+fn photos(place: &Place) -> PathBuf {
+    place.photo_recipe("2+1");
+    photo_folder(&place.path("photos"), &["ant", "bee", "cat"])
+}
+
+/// The idx file of so many images, all of one grey, and that of their labels.
+fn idx(count: u32) -> (Vec<u8>, Vec<u8>) {
+    let mut images = [2051, count, 28, 28].map(u32::to_be_bytes).concat();
+    images.extend(std::iter::repeat_n(7, (count * 28 * 28) as usize));
+    let mut labels = [2049, count].map(u32::to_be_bytes).concat();
+    labels.extend((0..count).map(|label| (label % 10) as u8));
+    (images, labels)
+}
+
+fn mnist(place: &Place) {
+    for side in ["train", "t10k"] {
+        let (images, labels) = idx(20);
+        place.write(&format!("data/mnist/{side}-images-idx3-ubyte"), images);
+        place.write(&format!("data/mnist/{side}-labels-idx1-ubyte"), labels);
+    }
+    place.write("r.toml", "[data]\nkind = \"mnist\"\n[scenario]\nsplit = \"6+2+2\"\n");
+}
+
+#[test]
+fn good_photos_do_run() {
+    let place = Place::new();
+    photos(&place);
+    let mut command = Command::cargo_bin("prescient").unwrap();
+    let output = command.current_dir(place.folder.path()).args(RUN).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(place.path("out/record.jsonl").is_file());
+    assert!(output.stderr.is_empty(), "quiet when not a terminal: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_missing_idx_file() {
+    let place = Place::new();
+    mnist(&place);
+    std::fs::remove_file(place.path("data/mnist/t10k-labels-idx1-ubyte")).unwrap();
+    place.refuses(RUN, &["cannot open the dataset `mnist`", "t10k-labels-idx1-ubyte", "No such file", "hint: "]);
+}
+
+#[test]
+fn a_cut_idx_file() {
+    let place = Place::new();
+    mnist(&place);
+    let (images, _) = idx(20);
+    place.write("data/mnist/train-images-idx3-ubyte", &images[..5000]);
+    place.refuses(RUN, &["train-images-idx3-ubyte", "expected ", "15680", "found ", "hint: "]);
+}
+
+#[test]
+fn a_ragged_table() {
+    let place = Place::new();
+    let table = photos(&place);
+    std::fs::write(table, "class,number,one\nant,1,1\nbee,2\ncat,3,1\n").unwrap();
+    place.refuses(RUN, &["photos/attributes.csv`, line 3: expected 2 attributes, found 1", "hint: "]);
+}
+
+#[test]
+fn an_empty_table() {
+    let place = Place::new();
+    let table = photos(&place);
+    std::fs::write(table, "").unwrap();
+    place.refuses(RUN, &["photos/attributes.csv`: expected a header", "found an empty file"]);
+}
+
+#[test]
+fn a_class_with_images_alone() {
+    let place = Place::new();
+    let table = photos(&place);
+    std::fs::write(table, "class,number\nant,1\nbee,2\n").unwrap();
+    place.refuses(RUN, &["photos", "attributes.csv", "`cat` has images but no attributes", "hint: "]);
+}
+
+#[test]
+fn a_class_with_attributes_alone() {
+    let place = Place::new();
+    let table = photos(&place);
+    std::fs::write(table, "class,number\nant,1\nbee,2\ncat,3\ndog,4\n").unwrap();
+    place.refuses(RUN, &["photos", "attributes.csv", "`dog` has attributes but no images", "hint: "]);
+}
+
+#[test]
+fn a_photo_that_does_not_decode() {
+    let place = Place::new();
+    photos(&place);
+    place.write("photos/train/bee/2.jpg", [0xff, 0xd8, 0xff, 0xe0, 0, 16, b'J', b'F']);
+    place.refuses(RUN, &["cannot learn task 1", "photos/train/bee/2.jpg", "expected an image", "found one", "hint: "]);
+}
+
+#[test]
+fn a_photo_of_a_later_task_that_does_not_decode_leaves_the_finished_tasks() {
+    let place = Place::new();
+    photos(&place);
+    place.write("photos/train/cat/2.jpg", b"not a photo");
+    let mut command = Command::cargo_bin("prescient").unwrap();
+    let output = command.current_dir(place.folder.path()).args(RUN).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("photos/train/cat/2.jpg"));
+    assert!(place.path("out/tasks/01/weights.safetensors").is_file(), "task 1 is not lost");
+    assert!(!place.path("out/tasks/02").exists() && !place.path("out/tasks/02.tmp").exists());
+}
+
+#[test]
+fn an_unknown_key() {
+    let place = Place::new();
+    place.write("r.toml", "[scenario]\nsplit = \"12+12\"\n[train]\nepoch = 3\n");
+    place.refuses(RUN, &["`r.toml`", "line 4", "unknown field `epoch`", "expected", "epochs", "hint: "]);
+    place.write("r.toml", "[scenario]\nsplit = \"12+12\"\n");
+    place.refuses(&[RUN, &["--set", "train.epoch=3"]].concat(), &["`--set train.epoch=3`", "unknown field `epoch`"]);
+}
+
+#[test]
+fn a_split_that_does_not_add_up() {
+    let place = Place::new();
+    photos(&place);
+    place.photo_recipe("2+2");
+    place.refuses(RUN, &["the split `2+2` deals out 4 classes, but the dataset has 3", "hint: "]);
+}
+
+#[test]
+fn cuda_where_there_is_none() {
+    if torch_shim::open_cuda().is_available() {
+        eprintln!("left out: this machine has a CUDA device");
+        return;
+    }
+    let place = Place::new();
+    place.refuses(
+        &["run", "demo", "--out", "out", "--device", "cuda"],
+        &["there is no CUDA device", "hint: ", "--device cpu"],
+    );
+}
+
+#[test]
+fn a_recipe_that_is_not_there() {
+    let place = Place::new();
+    place
+        .refuses(&["run", "nonsense", "--out", "out"], &["`nonsense` is neither a file nor", "hint: `prescient list`"]);
+    place.refuses(&["run", "nonsense.toml", "--out", "out"], &["`nonsense.toml`", "No such file"]);
+}
+
+#[test]
+fn a_folder_that_is_taken() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("taken")).unwrap();
+    place.write("taken/mine.txt", "dear to me");
+    place.refuses(&["run", "demo", "--out", "taken"], &["`taken` exists already", "hint: ", "--out"]);
+    assert_eq!(std::fs::read_to_string(place.path("taken/mine.txt")).unwrap(), "dear to me");
+}
+
+#[test]
+fn what_is_no_run_cannot_be_reported_or_resumed() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("empty")).unwrap();
+    for arguments in [&["report", "empty"][..], &["run", "--resume", "empty"]] {
+        place.refuses(arguments, &["`empty` is not a run", "recipe.toml", "hint: "]);
+    }
+}
+
+#[test]
+fn a_damaged_record_is_told_by_line() {
+    let place = Place::new();
+    place.write("run/recipe.toml", "");
+    place.write("run/record.jsonl", "{\"line\":\"start\"\n");
+    place.refuses(&["report", "run"], &["record.jsonl`, line 1", "hint: "]);
+}
+
+#[test]
+fn usage_errors_exit_with_2_as_well() {
+    for arguments in [&["fly"][..], &["run"], &["run", "demo", "--device", "abacus"]] {
+        let output = Command::cargo_bin("prescient").unwrap().args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+    assert!(!Path::new("out").exists());
+}
