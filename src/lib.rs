@@ -64,3 +64,4 @@ pub mod model;
 pub mod report;
 pub mod scenario;
 pub mod seeds;
+pub mod svm;

@@ -9,7 +9,7 @@ const FLOORS: &[&[&str]] = &[
     &["class", "seeds", "error"],
     &["scenario"],
     &["data"],
-    &["memory", "evaluation"],
+    &["memory", "evaluation", "svm"],
     &["model"],
     &["loss"],
     &["learner"],

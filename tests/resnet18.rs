@@ -45,7 +45,7 @@ fn tensor(values: impl Iterator<Item = f64>, shape: &[i64]) -> Tensor {
     Tensor::from_slice(&values).reshape(shape)
 }
 
-/// The variable `name`. Convolutions in Kaiming's range; norms and their statistics away from 0, 1 and each other.
+/// The variable `name`: convolutions in Kaiming's range, norms and their statistics away from 0 and 1.
 fn filled(name: &str, stream: u32, shape: &[i64]) -> Tensor {
     let values = noise(stream, shape.iter().product());
     if let [_, fan @ ..] = shape

@@ -40,9 +40,9 @@ def arguments():
     parser.add_argument("--verbose", action="store_true", help="losses, epoch by epoch")
     parser.add_argument(
         "--init",
-        choices=["pytorch", "kaiming"],
+        choices=["pytorch", "tch"],
         default="pytorch",
-        help="first weights: PyTorch's own, U(±1/√fan), or Kaiming's for ReLU, U(±√(6/fan)), with biases of convolutions 0",
+        help="first weights: PyTorch's own, U(±1/√fan), or tch's, U(±√(6/fan)) and no bias of convolutions",
     )
     return parser.parse_args()
 
@@ -74,7 +74,7 @@ class SmallCnn(nn.Module):
         return self.linear(F.max_pool2d(F.relu(second), 2).flatten(1)), [first, second]
 
 
-def kaiming_(net):
+def like_tch_(net):
     for layer in (net.conv1, net.conv2, net.linear):
         nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
     nn.init.zeros_(net.conv1.bias)
@@ -196,8 +196,8 @@ def main():
     began = time.perf_counter()
 
     net, classifier = SmallCnn(), CosineClassifier()
-    if args.init == "kaiming":
-        kaiming_(net)
+    if args.init == "tch":
+        like_tch_(net)
     net, classifier = net.to(args.device), classifier.to(args.device)
     teacher = None
     memory = torch.tensor([], dtype=torch.long, device=args.device)
@@ -227,8 +227,9 @@ def main():
         with torch.no_grad():
             right = classifier(features_of(net, test_images)).argmax(1) == test_labels
         over_all, over_seen = right.float().mean().item(), right[test_labels < seen].float().mean().item()
-        seconds = time.perf_counter() - began
-        print(f"task {task}: all {100 * over_all:.2f} %  seen {100 * over_seen:.2f} %  after {seconds:.1f} s", flush=True)
+        scores = f"all {100 * over_all:.2f} %  seen {100 * over_seen:.2f} %"
+        print(f"task {task}: {scores}  after {time.perf_counter() - began:.1f} s", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

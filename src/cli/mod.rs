@@ -3,6 +3,7 @@
 mod data;
 mod demo;
 mod device;
+mod environment;
 mod list;
 mod progress;
 mod recipes;
@@ -47,6 +48,7 @@ enum Verb {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
+    environment::prepare();
     let arguments = Arguments::parse();
     let level = ["warn", "info", "debug"][usize::from(arguments.verbose.min(2))];
     tracing_subscriber::fmt()

@@ -5,12 +5,16 @@
 //! ```
 
 pub mod distill;
+mod mmd;
 mod nca;
+mod svm_reg;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use distill::{Distillation, DistillationKind, LessForget, Pod};
+pub use mmd::Mmd;
 pub use nca::{Form, Nca};
+pub use svm_reg::{Planes, SvmReg};
 
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
@@ -23,6 +27,8 @@ pub struct LossSettings {
     pub classification: Nca,
     /// What keeps `f` close to `f^{t−1}`.
     pub distillation: DistillationKind,
+    /// What keeps room for future classes, once there are ghosts.
+    pub latent: SvmReg,
 }
 
 /// The terms of a loss, each by name and already weighted. Their sum is what is minimized.

@@ -26,7 +26,7 @@ def noise(stream, count):
 
 
 def filled(name, stream, shape):
-    """The variable `name`. Convolutions in Kaiming's range; norms and their statistics away from 0, 1 and each other."""
+    """The variable `name`: convolutions in Kaiming's range, norms and their statistics away from 0 and 1."""
     values = noise(stream, int(np.prod(shape)))
     if len(shape) == 4:
         values = values * 2.0 * np.sqrt(6.0 / np.prod(shape[1:]))

@@ -4,7 +4,7 @@ use super::Metric;
 use crate::evaluation::Run;
 
 macro_rules! metric_of_one_task {
-    ($type:ident, $name:literal, $about:literal, |$run:ident, $task:ident| $value:expr) => {
+    ($type:ident, $name:literal, $about:literal, |$run:ident, $task:ident| $value:block) => {
         #[doc = $about]
         #[derive(Debug)]
         pub(super) struct $type;
@@ -19,9 +19,7 @@ macro_rules! metric_of_one_task {
             fn of_one_task(&self) -> bool {
                 true
             }
-            fn value(&self, $run: &Run, $task: usize) -> Option<f64> {
-                $value
-            }
+            fn value(&self, $run: &Run, $task: usize) -> Option<f64> $value
         }
     };
 }
