@@ -3,12 +3,14 @@
 pub mod classifier;
 mod draw;
 pub mod extractor;
+pub mod generator;
 mod network;
 pub mod norm;
 
 pub use classifier::{CosineClassifier, Similarity};
 pub use draw::drawn;
 pub use extractor::{Backbone, Extractor, Representation};
+pub use generator::{FeatureBank, Generator, GeneratorKind};
 pub use network::Network;
 
 use serde::{Deserialize, Serialize};
