@@ -317,6 +317,9 @@ pub enum LearnError {
         /// Why not.
         reason: String,
     },
+    /// A generator, and nothing to imagine from.
+    #[error("the classes have no attributes, so nothing can be imagined of them")]
+    NoAttributes,
     /// A term of the loss is no number.
     #[error("`{term}` is {value} in task {task}, epoch {epoch}, batch {batch}")]
     NotFinite {
@@ -349,6 +352,9 @@ impl LearnError {
             Self::NoCuda { .. } => {
                 "use `--device cpu`, or put a CUDA build of libtorch 2.11.0 on the library path".into()
             }
+            Self::NoAttributes => "give the dataset a table: `attributes = [\"attributes.csv\"]`; or leave out \
+                                   `ghosts.generator`"
+                .into(),
             Self::NotFinite { .. } => "a smaller learning rate often helps: `--set train.lr=0.01`".into(),
             Self::Torch(_) => return None,
         })

@@ -60,7 +60,13 @@ impl Sealed {
             present: task.present(),
             seen: task.seen(),
             memory: memory.into_iter().collect(),
+            oracle: false,
         }
+    }
+
+    /// The same, with the training images of the future laid open. Only an oracle asks for that, and its record says so.
+    pub fn open_for_oracle(&self, task: &Task<'_>, memory: impl IntoIterator<Item = Sample>) -> TaskData {
+        TaskData { oracle: true, ..self.open(task, memory) }
     }
 }
 
@@ -72,6 +78,7 @@ pub struct TaskData {
     present: Slots,
     seen: Slots,
     memory: BTreeSet<Sample>,
+    oracle: bool,
 }
 
 impl TaskData {
@@ -79,6 +86,12 @@ impl TaskData {
     pub fn present(&self) -> Vec<Sample> {
         let samples = self.sealed.dataset.samples(Subset::Train);
         samples.iter().filter(|sample| self.present.contains(self.slot(sample))).copied().collect()
+    }
+
+    /// The training samples of classes still to come: none, unless an oracle asks.
+    pub fn future_of_an_oracle(&self) -> Vec<Sample> {
+        let samples = self.sealed.dataset.samples(Subset::Train).iter();
+        samples.filter(|sample| self.oracle && !self.seen.contains(self.slot(sample))).copied().collect()
     }
 
     /// What is kept of the past.
@@ -103,9 +116,9 @@ impl TaskData {
         let slot = self.slot(sample);
         if sample.subset == Subset::Test {
             forbidden("it is a test image, and was asked for to learn from")
-        } else if !self.seen.contains(slot) {
+        } else if !self.seen.contains(slot) && !self.oracle {
             forbidden("its class has not arrived yet")
-        } else if !self.present.contains(slot) && !self.memory.contains(sample) {
+        } else if self.seen.contains(slot) && !self.present.contains(slot) && !self.memory.contains(sample) {
             forbidden("its class has passed, and it was not kept in memory")
         } else {
             self.sealed.dataset.image(sample)

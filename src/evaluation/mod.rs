@@ -1,8 +1,10 @@
 //! What a model answered, and what that says about it. No tensors, no model: everything comes from the answers.
 
 pub mod metrics;
+mod trade;
 
 pub use metrics::{METRICS, Metric};
+pub use trade::Trade;
 
 use crate::class::{Slot, Slots};
 use serde::{Deserialize, Serialize};
@@ -30,15 +32,33 @@ pub struct Answers {
     /// The best unseen class, for a model that guesses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseen: Option<Best>,
+    /// What calibration takes off the scores of seen classes. Chosen without test data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<f32>,
 }
 
 impl Answers {
     /// The answer for image `index`: all classes compete.
     pub fn answer(&self, index: usize) -> Slot {
+        self.answer_with(0.0, index)
+    }
+
+    /// The answer once `offset` is taken off the scores of seen classes.
+    pub fn answer_with(&self, offset: f32, index: usize) -> Slot {
         match &self.unseen {
-            Some(unseen) if unseen.scores[index] > self.seen.scores[index] => unseen.slots[index],
+            Some(unseen) if unseen.scores[index] > self.seen.scores[index] - offset => unseen.slots[index],
             _ => self.seen.slots[index],
         }
+    }
+
+    /// The same answers with the calibration applied, where there is one.
+    pub fn calibrated(&self, classes: usize) -> Option<Confusion> {
+        let offset = self.offset?;
+        let mut confusion = Confusion::new(classes);
+        for (index, truth) in self.truth.iter().enumerate() {
+            confusion.count(*truth, self.answer_with(offset, index));
+        }
+        Some(confusion)
     }
 
     /// Counts answers by class.
@@ -97,6 +117,8 @@ pub struct Judged {
     pub present: Slots,
     /// Its confusion over all classes.
     pub confusion: Confusion,
+    /// The answers behind it, with scores.
+    pub answers: Answers,
 }
 
 /// A run as metrics see it: what each finished task left behind.
@@ -145,8 +167,8 @@ mod tests {
         let seen = Best { slots: vec![Slot(0), Slot(1), Slot(1)], scores: vec![0.9, 0.2, 0.4] };
         let unseen = Best { slots: vec![Slot(2), Slot(2), Slot(2)], scores: vec![0.1, 0.3, 0.4] };
         let truth = vec![Slot(0), Slot(2), Slot(1)];
-        let guessing = Answers { truth: truth.clone(), seen: seen.clone(), unseen: Some(unseen) };
-        let blind = Answers { truth, seen, unseen: None };
+        let guessing = Answers { truth: truth.clone(), seen: seen.clone(), unseen: Some(unseen), offset: None };
+        let blind = Answers { truth, seen, ..Default::default() };
         assert_eq!(guessing.confusion(3).accuracy(Slots::new(0, 3)), Some(1.0));
         assert_eq!(blind.confusion(3).accuracy(Slots::new(0, 3)), Some(2.0 / 3.0));
         assert_eq!(blind.confusion(3).accuracy(Slots::new(2, 3)), Some(0.0));

@@ -53,6 +53,7 @@ impl Experiment {
             recipe: recipe.to_toml(),
             seed: recipe.seed,
             device: if device.is_cuda() { "cuda" } else { "cpu" }.to_owned(),
+            oracle: recipe.oracle(),
             data: fingerprint(dataset.as_ref()),
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),

@@ -2,10 +2,12 @@
 
 use crate::data::{Augmentation, Crop, Dataset, Normalization, Source, View};
 use crate::error::RecipeError;
-use crate::learner::{FinetuneSettings, LearnSettings, TrainSettings};
+use crate::learner::{
+    CalibrateSettings, CompleteSettings, FinetuneSettings, GhostSettings, LearnSettings, TrainSettings,
+};
 use crate::loss::LossSettings;
 use crate::memory::MemorySettings;
-use crate::model::ModelSettings;
+use crate::model::{GeneratorKind, ModelSettings};
 use crate::scenario::{Order, Split};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -32,6 +34,12 @@ pub struct Recipe {
     pub finetune: FinetuneSettings,
     /// What is kept of the past.
     pub memory: MemorySettings,
+    /// What is imagined of the future.
+    pub ghosts: GhostSettings,
+    /// The classifier for all classes.
+    pub complete: CompleteSettings,
+    /// What seen classes give way by.
+    pub calibrate: CalibrateSettings,
 }
 
 /// Which classes arrive when.
@@ -136,6 +144,12 @@ impl Recipe {
         Ok(())
     }
 
+    /// How the recipe breaks the rules of the setting, if it does.
+    pub fn oracle(&self) -> Option<String> {
+        matches!(self.ghosts.generator, GeneratorKind::Real)
+            .then(|| "ghosts are features of actual future images".to_owned())
+    }
+
     /// How the learner is to learn.
     ///
     /// # Panics
@@ -150,6 +164,9 @@ impl Recipe {
             train: self.train,
             finetune: self.finetune,
             memory: self.memory,
+            ghosts: self.ghosts.clone(),
+            complete: self.complete,
+            calibrate: self.calibrate,
             view: View { size, resize, augmentation: Augmentation { crop, flip } },
             normalization: images.normalization.expect("an effective recipe"),
             threads: std::thread::available_parallelism().map_or(1, usize::from),

@@ -40,6 +40,9 @@ pub struct Start {
     pub seed: u32,
     /// Where it ran: a CPU and a GPU round differently.
     pub device: String,
+    /// How the run breaks the rules of the setting, if it does: an upper bound, not a result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<String>,
     /// A hash of what the dataset holds.
     pub data: String,
     /// The classes' names in order of arrival.
@@ -180,6 +183,7 @@ impl Record {
         let tasks = self.evaluations().map(|evaluation| Judged {
             present: self.present(evaluation.task),
             confusion: evaluation.confusion.clone(),
+            answers: evaluation.answers.clone(),
         });
         Run { classes: self.start.classes.len(), tasks: tasks.collect() }
     }

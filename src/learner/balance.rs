@@ -42,7 +42,7 @@ impl Learner {
         let proxies = self.classifier.blocks().iter().map(Tensor::shallow_clone);
         let mut sgd = Sgd::new(proxies, self.settings.train.momentum, self.settings.train.weight_decay);
         let stage = Epochs { name: "finetune", epochs, lr, schedule: Schedule::Constant };
-        self.epochs(stage, lesson, &samples, &mut sgd, |learner, _, batch| {
+        self.epochs(stage, lesson, &samples, &mut sgd, |learner, _, batch, _| {
             let features = learner.network.look(&learner.images(batch)).features;
             let similarities = learner.classifier.similarities(&features);
             let scale = learner.classifier.scale().detach();

@@ -42,6 +42,9 @@ impl Learner {
             tensors.insert(format!("classifier.proxies.{}", task + 1), bytes(block));
         }
         tensors.insert("classifier.raw_scale".to_owned(), bytes(self.classifier.raw_scale()));
+        for (name, tensor) in self.generator.iter().flat_map(|generator| generator.tensors()) {
+            tensors.insert(format!("generator.{name}"), bytes(&tensor));
+        }
         let views: BTreeMap<&String, TensorView<'_>> = tensors
             .iter()
             .map(|(name, (shape, data))| {
@@ -89,6 +92,17 @@ impl Learner {
         let raw_scale = on_device(read("classifier.raw_scale", Some(vec![1]))?);
         let model = &self.settings.model;
         self.classifier = CosineClassifier::from_parts(model.similarity, model.learned_scale, blocks, raw_scale);
+        self.generator = self.fresh_generator(self.seeds).map_err(|error| damaged(error.to_string()))?;
+        if let Some(generator) = &mut self.generator {
+            let stored: BTreeMap<String, Tensor> = tensors
+                .names()
+                .iter()
+                .filter_map(|name| Some((name.strip_prefix("generator.")?, *name)))
+                .map(|(short, name)| read(name, None).map(|tensor| (short.to_owned(), tensor)))
+                .collect::<Result<_, _>>()?;
+            let missing = |name: String| damaged(format!("expected the tensor `generator.{name}`, found none"));
+            generator.restore(&stored).map_err(missing)?;
+        }
         self.memory = self.load_memory(&folder.join(MEMORY))?;
         Ok(())
     }

@@ -2,9 +2,10 @@
 
 use super::observer::Event;
 use super::{Learner, Lesson};
-use crate::class::{Slot, Slots};
+use crate::class::Slot;
 use crate::error::LearnError;
 use crate::evaluation::{Answers, Best};
+use std::ops::Range;
 use tch::{Device, Kind, Tensor, no_grad};
 
 /// Images looked at together when nothing is kept for gradients.
@@ -17,15 +18,24 @@ impl Learner {
         let steps = loader.batches(loader.data().test().len());
         lesson.observer.notice(&Event::StageStarted { stage: "evaluate", steps });
 
-        let mut answers = Answers::default();
+        let all: Vec<Slot> = (0..lesson.task.scenario().classes()).map(|slot| Slot(slot as u16)).collect();
+        let mut answers = Answers { offset: lesson.offset, ..Default::default() };
         for batch in loader.test() {
             let batch = batch?;
             let similarities = no_grad(|| {
                 let features = self.network.look(&self.images(batch.look())).features;
-                self.classifier.similarities(&features).to_device(Device::Cpu).to_kind(Kind::Float)
+                let similarities = match &lesson.complete {
+                    Some(proxies) => self.settings.model.similarity.between(&features, proxies),
+                    None => self.classifier.similarities(&features),
+                };
+                similarities.to_device(Device::Cpu).to_kind(Kind::Float)
             });
             answers.truth.extend(&batch.look().slots);
-            extend(&mut answers.seen, &similarities, lesson.task.seen())?;
+            extend(&mut answers.seen, &similarities, lesson.task.seen().range(), &all)?;
+            if lesson.complete.is_some() {
+                let unseen = answers.unseen.get_or_insert_default();
+                extend(unseen, &similarities, lesson.task.future().range(), &all)?;
+            }
             lesson.observer.notice(&Event::Step);
         }
         lesson.observer.notice(&Event::Evaluated { task: lesson.task.number(), answers: &answers });
@@ -33,12 +43,18 @@ impl Learner {
     }
 }
 
-/// Adds the best of `slots` for each row of `similarities`, `[batch, classes]`.
-fn extend(best: &mut Best, similarities: &Tensor, slots: Slots) -> Result<(), LearnError> {
-    let columns = similarities.narrow(1, slots.range().start as i64, slots.len() as i64);
+/// Adds the best of some `columns` of `similarities`, `[batch, classes]`, for each row; `slots` says what columns mean.
+pub(super) fn extend(
+    best: &mut Best,
+    similarities: &Tensor,
+    columns: Range<usize>,
+    slots: &[Slot],
+) -> Result<(), LearnError> {
+    let start = columns.start;
+    let columns = similarities.narrow(1, start as i64, columns.len() as i64);
     let (scores, places) = columns.max_dim(1, false);
     let places = Vec::<i64>::try_from(places)?;
-    best.slots.extend(places.into_iter().map(|place| Slot((slots.range().start as i64 + place) as u16)));
+    best.slots.extend(places.into_iter().map(|place| slots[start + place as usize]));
     best.scores.extend(Vec::<f32>::try_from(scores)?);
     Ok(())
 }

@@ -1,15 +1,21 @@
 //! Carries out the plan of each task.
 
 mod balance;
+mod calibrate;
 mod checkpoint;
+mod complete;
 mod evaluate;
 mod features;
+mod imagine;
 pub mod observer;
 mod optimizer;
 mod remember;
 mod train;
 
 pub use balance::FinetuneSettings;
+pub use calibrate::CalibrateSettings;
+pub use complete::CompleteSettings;
+pub use imagine::GhostSettings;
 pub use observer::{Event, Observer, Silent};
 pub use optimizer::{Schedule, Sgd};
 pub use train::TrainSettings;
@@ -19,9 +25,10 @@ use crate::error::LearnError;
 use crate::evaluation::Answers;
 use crate::loss::LossSettings;
 use crate::memory::{Memory, MemorySettings};
-use crate::model::{CosineClassifier, ModelSettings, Network};
+use crate::model::{CosineClassifier, FeatureBank, Generator, GeneratorKind, ModelSettings, Network};
 use crate::scenario::{Stage, Task, plan};
 use crate::seeds::Seeds;
+use imagine::Ghosts;
 use remember::Exemplars;
 use std::sync::Arc;
 use tch::{Device, Kind, Tensor};
@@ -39,6 +46,12 @@ pub struct LearnSettings {
     pub finetune: FinetuneSettings,
     /// What is kept of the past.
     pub memory: MemorySettings,
+    /// What is imagined of the future.
+    pub ghosts: GhostSettings,
+    /// The classifier for all classes.
+    pub complete: CompleteSettings,
+    /// What seen classes give way by.
+    pub calibrate: CalibrateSettings,
     /// How images are looked at.
     pub view: View,
     /// Mean and deviation of the pixels.
@@ -56,6 +69,8 @@ pub struct Learner {
     network: Network,
     classifier: CosineClassifier,
     memory: Memory,
+    /// `g`, once it has learned something.
+    generator: Option<Box<dyn Generator>>,
 }
 
 /// What one task works with while it lasts.
@@ -66,6 +81,14 @@ struct Lesson<'a> {
     teacher: Option<Network>,
     /// Of the new classes; the balanced fine-tune needs them before they are kept.
     exemplars: Option<Exemplars>,
+    /// The future as it takes part in the training.
+    ghosts: Option<Ghosts>,
+    /// The features of all seen classes under `f^t`.
+    bank: Option<FeatureBank>,
+    /// The proxies of all classes, seen and future.
+    complete: Option<Tensor>,
+    /// What is taken off the scores of seen classes, when calibrated.
+    offset: Option<f32>,
     observer: &'a mut dyn Observer,
 }
 
@@ -75,7 +98,7 @@ impl Learner {
         let (channels, size) = (usize::from(sealed.channels()), settings.view.size as usize);
         let network = Network::new(settings.model.backbone, channels, size, device, seeds.number("first weights", 0));
         let classifier = CosineClassifier::new(settings.model.similarity, settings.model.learned_scale, device);
-        Self { settings, sealed, seeds, device, network, classifier, memory: Memory::default() }
+        Self { settings, sealed, seeds, device, network, classifier, memory: Memory::default(), generator: None }
     }
 
     /// Learns one task and answers for all test images.
@@ -85,9 +108,17 @@ impl Learner {
         for stage in plan(&task) {
             match stage {
                 Stage::Imprint => self.imprint(&mut lesson)?,
-                Stage::Train { ghosts: _ } => self.train(&mut lesson)?,
+                Stage::Train { ghosts } => {
+                    if ghosts && self.imagines() && self.settings.ghosts.train {
+                        lesson.ghosts = Some(self.training_ghosts(&lesson)?);
+                    }
+                    self.train(&mut lesson)?;
+                }
                 Stage::Finetune => self.finetune(&mut lesson)?,
                 Stage::Remember => self.remember(&mut lesson)?,
+                Stage::TrainGenerator if self.imagines() => self.train_generator(&mut lesson)?,
+                Stage::Complete(future) if self.imagines() => self.complete(&mut lesson, future)?,
+                // The base model knows nothing of the future.
                 Stage::TrainGenerator | Stage::Complete(_) => {}
                 Stage::Evaluate => return self.evaluate(&mut lesson),
             }
@@ -101,10 +132,23 @@ impl Learner {
     }
 
     fn lesson<'a>(&self, task: Task<'a>, observer: &'a mut dyn Observer) -> Lesson<'a> {
-        let data: Arc<TaskData> = Arc::new(self.sealed.open(&task, self.memory.samples()));
+        let data: Arc<TaskData> = Arc::new(match self.settings.ghosts.generator {
+            GeneratorKind::Real => self.sealed.open_for_oracle(&task, self.memory.samples()),
+            _ => self.sealed.open(&task, self.memory.samples()),
+        });
         let loader = Loader::new(data, self.settings.view, self.settings.train.batch, self.settings.threads);
         let teacher = (!task.is_first()).then(|| self.network.frozen());
-        Lesson { task, loader, teacher, exemplars: None, observer }
+        Lesson {
+            task,
+            loader,
+            teacher,
+            exemplars: None,
+            ghosts: None,
+            bank: None,
+            complete: None,
+            offset: None,
+            observer,
+        }
     }
 
     /// The images of a batch as the network takes them: bytes go to the device, and become numbers there.

@@ -8,6 +8,7 @@ use crate::error::LearnError;
 use crate::loss::{Terms, distill};
 use crate::model::classifier::fresh_proxies;
 use crate::model::drawn;
+use crate::seeds::Seeds;
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
@@ -61,23 +62,41 @@ impl Learner {
         if self.classifier.scale_learned() {
             parameters.push(self.classifier.raw_scale().shallow_clone());
         }
+        parameters.extend(lesson.ghosts.iter().map(|ghosts| ghosts.proxies.shallow_clone()));
         let mut sgd = Sgd::new(parameters, settings.momentum, settings.weight_decay);
 
-        let data = lesson.loader.data();
-        let samples: Vec<Sample> = data.present().into_iter().chain(data.memory()).collect();
+        let samples = self.readable(lesson);
         let stage = Epochs { name: "train", epochs: settings.epochs, lr: settings.lr, schedule: settings.schedule };
-        self.epochs(stage, lesson, &samples, &mut sgd, |learner, lesson, batch| learner.terms(lesson, batch))
+        self.epochs(stage, lesson, &samples, &mut sgd, |learner, lesson, batch, seeds| {
+            learner.terms(lesson, batch, seeds)
+        })
     }
 
-    /// Eq. 3: classification, and distillation where there is a teacher.
-    fn terms(&self, lesson: &Lesson<'_>, batch: &Batch) -> Terms {
+    /// Eq. 3: classification, and distillation where there is a teacher. With ghosts Eq. 6: they join the real features at
+    /// the classifier, and planes keep room for them. `seeds` are those of this batch.
+    fn terms(&self, lesson: &Lesson<'_>, batch: &Batch, seeds: Seeds) -> Terms {
         let images = self.images(batch);
         let new = self.network.extract(&images, true);
-        let similarities = self.classifier.similarities(&new.features);
 
         let mut terms = Terms::default();
-        let loss = &self.settings.loss;
-        terms.push("nca", loss.classification.loss(&similarities, &self.classifier.scale(), &self.targets(batch)));
+        let (loss, scale) = (&self.settings.loss, self.classifier.scale());
+        match &lesson.ghosts {
+            None => {
+                let similarities = self.classifier.similarities(&new.features);
+                terms.push("nca", loss.classification.loss(&similarities, &scale, &self.targets(batch)));
+            }
+            Some(ghosts) => {
+                let (features, targets) = ghosts.pick(batch.slots.len(), &mut seeds.stream("ghosts", 0));
+                let features = Tensor::cat(&[new.features.shallow_clone(), features], 0);
+                let targets = Tensor::cat(&[self.targets(batch), targets], 0);
+                let proxies = Tensor::cat(&[self.classifier.proxies(), ghosts.proxies.shallow_clone()], 0);
+                let similarities = self.settings.model.similarity.between(&features, &proxies);
+                terms.push("nca-ghost", loss.classification.loss(&similarities, &scale, &targets));
+                if let Some(planes) = &ghosts.planes {
+                    terms.push("svm-reg", loss.latent.loss(&new.features, planes) * loss.latent.weight);
+                }
+            }
+        }
         if let (Some(teacher), Some(distillation)) = (&lesson.teacher, loss.distillation.get()) {
             let old = teacher.look(&images);
             terms.extend(distillation.terms(&old, &new), distill::factor(&lesson.task));
@@ -92,7 +111,7 @@ impl Learner {
         lesson: &mut Lesson<'_>,
         samples: &[Sample],
         sgd: &mut Sgd,
-        terms_of: impl Fn(&Self, &Lesson<'_>, &Batch) -> Terms,
+        terms_of: impl Fn(&Self, &Lesson<'_>, &Batch, Seeds) -> Terms,
     ) -> Result<(), LearnError> {
         let seeds = self.seeds.child(stage.name, lesson.task.number());
         let steps = stage.epochs * lesson.loader.batches(samples.len());
@@ -100,11 +119,12 @@ impl Learner {
         for epoch in 0..stage.epochs {
             let lr = stage.schedule.rate(stage.lr, epoch, stage.epochs);
             let mut tally = Tally::default();
-            for batch in lesson.loader.pass(samples, Pass::Learn(seeds.child("epoch", epoch))) {
+            let seeds = seeds.child("epoch", epoch);
+            for (number, batch) in lesson.loader.pass(samples, Pass::Learn(seeds)).enumerate() {
                 let batch = batch?;
                 // BatchNorm has no variance of a single value: a batch of one, left over at the end, sits out.
                 if batch.slots.len() > 1 || samples.len() == 1 {
-                    let terms = terms_of(self, lesson, &batch);
+                    let terms = terms_of(self, lesson, &batch, seeds.child("batch", number));
                     sgd.step(&terms.total(), lr);
                     tally.add(&terms);
                 }

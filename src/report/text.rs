@@ -12,6 +12,9 @@ pub fn text(record: &Record) -> String {
     let run = record.run();
     let (done, all) = (run.tasks.len(), record.start.tasks.len());
     let mut out = String::new();
+    if let Some(oracle) = &record.start.oracle {
+        let _ = writeln!(out, "ORACLE, not a result: {oracle}\n");
+    }
 
     let mut rows =
         vec![["task", "new", "seen"].iter().chain(COLUMNS).map(|cell| (*cell).to_owned()).collect::<Vec<_>>()];
@@ -72,7 +75,7 @@ mod tests {
         let truth: Vec<Slot> = [0, 0, 1, 1, 2, 2, 3, 3].map(Slot).to_vec();
         let lines = answers.iter().enumerate().map(|(index, answers)| {
             let seen = Best { slots: answers.map(Slot).to_vec(), scores: vec![0.5; 8] };
-            let answers = Answers { truth: truth.clone(), seen, unseen: None };
+            let answers = Answers { truth: truth.clone(), seen, ..Default::default() };
             Line::Evaluation(Evaluation { task: index + 1, confusion: answers.confusion(4), answers })
         });
         let start = Start {
@@ -81,6 +84,7 @@ mod tests {
             recipe: String::new(),
             seed: 1,
             device: "cpu".to_owned(),
+            oracle: None,
             data: "0".to_owned(),
             classes: ["ant", "bee", "cat", "dog"].map(String::from).to_vec(),
             tasks: vec![2, 1, 1],

@@ -1,28 +1,7 @@
 //! Top-1 accuracy after one task: over all classes, and over parts of them. All classes compete each time.
 
-use super::Metric;
+use super::{Metric, metric_of_one_task};
 use crate::evaluation::Run;
-
-macro_rules! metric_of_one_task {
-    ($type:ident, $name:literal, $about:literal, |$run:ident, $task:ident| $value:block) => {
-        #[doc = $about]
-        #[derive(Debug)]
-        pub(super) struct $type;
-
-        impl Metric for $type {
-            fn name(&self) -> &'static str {
-                $name
-            }
-            fn about(&self) -> &'static str {
-                $about
-            }
-            fn of_one_task(&self) -> bool {
-                true
-            }
-            fn value(&self, $run: &Run, $task: usize) -> Option<f64> $value
-        }
-    };
-}
 
 metric_of_one_task!(All, "accuracy", "right answers over test images of all classes, future ones too", |run, task| {
     run.tasks[task - 1].confusion.accuracy(run.all())

@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod average;
+mod guess;
 mod transfer;
 
 use super::Run;
@@ -32,6 +33,14 @@ pub const METRICS: &[&dyn Metric] = &[
     &accuracy::SeenClassMean,
     &accuracy::UnseenClassMean,
     &accuracy::Harmonic,
+    &guess::Guesses,
+    &guess::Ausuc,
+    &guess::BestHarmonic,
+    &guess::CalibratedAccuracy,
+    &guess::CalibratedSeen,
+    &guess::CalibratedUnseen,
+    &guess::CalibratedHarmonic,
+    &guess::ZeroShot,
     &average::Continual,
     &average::Final,
     &average::AverageIncremental,
@@ -45,6 +54,29 @@ pub fn find(name: &str) -> Option<&'static dyn Metric> {
     METRICS.iter().find(|metric| metric.name() == name).copied()
 }
 
+/// A metric that speaks of one task alone.
+macro_rules! metric_of_one_task {
+    ($type:ident, $name:literal, $about:literal, |$run:ident, $task:ident| $value:block) => {
+        #[doc = $about]
+        #[derive(Debug)]
+        pub(super) struct $type;
+
+        impl Metric for $type {
+            fn name(&self) -> &'static str {
+                $name
+            }
+            fn about(&self) -> &'static str {
+                $about
+            }
+            fn of_one_task(&self) -> bool {
+                true
+            }
+            fn value(&self, $run: &Run, $task: usize) -> Option<f64> $value
+        }
+    };
+}
+use metric_of_one_task;
+
 fn mean(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
     let values: Vec<f64> = values.into_iter().collect::<Option<_>>()?;
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -54,7 +86,7 @@ fn mean(values: impl IntoIterator<Item = Option<f64>>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::class::{Slot, Slots};
-    use crate::evaluation::{Confusion, Judged};
+    use crate::evaluation::{Answers, Confusion, Judged};
 
     /// Three tasks of one class each, ten test images a class. Right answers after task 1: 8, 0, 1; after task 2:
     /// 6, 9, 2; after task 3: 5, 6, 10. What is wrong goes to the next class.
@@ -67,7 +99,7 @@ mod tests {
                     confusion.count(Slot(class as u16), Slot(answer as u16));
                 }
             }
-            Judged { present: Slots::new(task, task + 1), confusion }
+            Judged { present: Slots::new(task, task + 1), confusion, answers: Answers::default() }
         });
         Run { classes: 3, tasks: tasks.collect() }
     }

@@ -1,0 +1,116 @@
+//! The complete classifier: proxies for all classes, seen and future, trained on real features and ghosts together.
+//!
+//! `f` is frozen, so all features are there beforehand and no image is read. It serves evaluation; the next task starts
+//! from the classifier of the training.
+
+use super::imagine::at_mean;
+use super::observer::Event;
+use super::{Learner, Lesson, Observer};
+use crate::class::Slots;
+use crate::error::LearnError;
+use crate::model::FeatureBank;
+use crate::seeds::Seeds;
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+use tch::nn::{self, OptimizerConfig, VarStore};
+use tch::{Kind, Tensor, no_grad};
+
+/// The complete classifier's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CompleteSettings {
+    /// How often each feature is seen. 0: ghost proxies stay at the mean of their ghosts.
+    pub epochs: usize,
+    /// Adam's learning rate.
+    pub lr: f64,
+    /// Features a step.
+    pub batch: usize,
+    /// Whether all classes weigh the same, however many features they have.
+    pub balanced: bool,
+}
+
+impl Default for CompleteSettings {
+    fn default() -> Self {
+        Self { epochs: 60, lr: 1e-4, batch: 128, balanced: true }
+    }
+}
+
+/// Real features and ghosts, and the proxies that they train: the first rows are the real classes'.
+pub(super) struct Features<'a> {
+    pub(super) real: &'a FeatureBank,
+    pub(super) ghosts: &'a FeatureBank,
+    pub(super) real_proxies: Tensor,
+}
+
+impl Learner {
+    /// Draws ghosts of `future` and trains a classifier for all classes.
+    pub(super) fn complete(&mut self, lesson: &mut Lesson<'_>, future: Slots) -> Result<(), LearnError> {
+        let seeds = self.seeds.child("complete", lesson.task.number());
+        let ghosts = self.ghosts_of(lesson, future, seeds)?;
+        let bank = lesson.bank.take().expect("the plan trains the generator first");
+        let features = Features { real: &bank, ghosts: &ghosts, real_proxies: self.classifier.proxies() };
+        lesson.complete =
+            Some(self.completed(&features, seeds, "complete", lesson.task.number(), &mut *lesson.observer)?);
+        lesson.offset = self.offset(lesson, &bank)?;
+        Ok(())
+    }
+
+    /// Proxies for all classes of `features`: `[real + ghosts, width]`.
+    pub(super) fn completed(
+        &self,
+        features: &Features<'_>,
+        seeds: Seeds,
+        stage: &'static str,
+        task: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<Tensor, LearnError> {
+        let settings = self.settings.complete;
+        let ghost_proxies = features.ghosts.values().map(|ghosts| at_mean(ghosts, &features.real_proxies).unsqueeze(0));
+        let start: Vec<Tensor> = std::iter::once(features.real_proxies.detach()).chain(ghost_proxies).collect();
+        let store = VarStore::new(self.device);
+        let proxies = store.root().var_copy("proxies", &Tensor::cat(&start, 0));
+        let mut adam = nn::Adam::default().build(&store, settings.lr)?;
+
+        let classes = || features.real.values().chain(features.ghosts.values());
+        let rows = Tensor::cat(&classes().collect::<Vec<_>>(), 0);
+        let counts: Vec<usize> = classes().map(|class| class.size()[0] as usize).collect();
+        let (total, mean) = (rows.size()[0] as usize, rows.size()[0] as f32 / counts.len() as f32);
+        let repeated = |of: &dyn Fn(usize) -> f32| -> Tensor {
+            let values: Vec<f32> =
+                counts.iter().enumerate().flat_map(|(c, &n)| std::iter::repeat_n(of(c), n)).collect();
+            Tensor::from_slice(&values).to_device(self.device)
+        };
+        let targets = repeated(&|class| class as f32).to_kind(Kind::Int64);
+        let weights = repeated(&|class| if settings.balanced { mean / counts[class] as f32 } else { 1.0 });
+
+        let scale = self.classifier.scale().detach();
+        let classification = self.settings.loss.classification;
+        let steps = total.div_ceil(settings.batch);
+        observer.notice(&Event::StageStarted { stage, steps: steps * settings.epochs });
+        let mut order: Vec<i64> = (0..total as i64).collect();
+        for epoch in 0..settings.epochs {
+            order.shuffle(&mut seeds.stream("shuffle", epoch));
+            let shuffled = Tensor::from_slice(&order).to_device(self.device);
+            let mut sum = Tensor::zeros([1], (Kind::Float, self.device));
+            for step in 0..steps {
+                let start = step * settings.batch;
+                let picked = shuffled.narrow(0, start as i64, settings.batch.min(total - start) as i64);
+                let batch = rows.index_select(0, &picked);
+                let similarities = self.settings.model.similarity.between(&batch, &proxies);
+                let losses = classification.losses(&similarities, &scale, &targets.index_select(0, &picked));
+                let loss = (losses * weights.index_select(0, &picked)).mean(Kind::Float);
+                adam.backward_step(&loss);
+                sum += loss.detach();
+                observer.notice(&Event::Step);
+            }
+            let value = f64::try_from(sum / steps as f64)?;
+            if !value.is_finite() {
+                let term = "nca".to_owned();
+                return Err(LearnError::NotFinite { term, value, task, epoch: epoch + 1, batch: steps });
+            }
+            let (epoch, of, terms) = (epoch + 1, settings.epochs, [("nca", value)]);
+            observer.notice(&Event::Epoch { task, stage, epoch, of, lr: settings.lr, terms: &terms });
+        }
+        Ok(no_grad(|| proxies.detach().copy()))
+    }
+}

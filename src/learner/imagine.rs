@@ -1,0 +1,226 @@
+//! Ghosts: features of future classes, imagined by `g`, and what they do in training.
+
+use super::observer::Event;
+use super::{Learner, Lesson};
+use crate::class::{Slot, Slots};
+use crate::data::{Pass, Sample};
+use crate::error::LearnError;
+use crate::loss::Planes;
+use crate::model::generator::attribute_rows;
+use crate::model::norm::{norm, unit_rows};
+use crate::model::{FeatureBank, Generator, GeneratorKind};
+use crate::seeds::{Seeds, Stream};
+use crate::svm::{self, Rows, SvmSettings};
+use rand::RngExt;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tch::{Device, Kind, Tensor, no_grad};
+
+/// What is imagined of the future, and how it is used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GhostSettings {
+    /// Ghosts of each future class, drawn once a task.
+    pub per_class: usize,
+    /// Whether ghosts take part in the main training (Eq. 4 and 5), rather than in the complete classifier alone.
+    pub train: bool,
+    /// Ghosts a batch, as a share of its images; unless given, as many as make ghosts and images of a class equally
+    /// frequent, between 0.1 and 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// At most so many real features of a class on the other side of each plane.
+    pub svm_limit: usize,
+    /// Where ghosts come from. Last, for it is a table.
+    pub generator: GeneratorKind,
+}
+
+impl Default for GhostSettings {
+    fn default() -> Self {
+        Self { per_class: 500, train: true, share: None, svm_limit: 500, generator: GeneratorKind::None }
+    }
+}
+
+/// The ghosts that take part in the training of a task.
+pub(super) struct Ghosts {
+    /// `[ghosts, width]`.
+    features: Tensor,
+    /// Their slots, `[ghosts]`.
+    targets: Tensor,
+    /// The proxies of future classes, which learn: `[future, width]`.
+    pub(super) proxies: Tensor,
+    /// What keeps real features away from them.
+    pub(super) planes: Option<Planes>,
+    share: f64,
+}
+
+impl Ghosts {
+    /// Ghosts to go with a batch of `images` images, and their slots.
+    pub(super) fn pick(&self, images: usize, stream: &mut Stream) -> (Tensor, Tensor) {
+        let count = ((images as f64 * self.share) as usize).max(1);
+        let all = self.features.size()[0];
+        let rows: Vec<i64> = (0..count).map(|_| stream.random_range(0..all)).collect();
+        let rows = Tensor::from_slice(&rows).to_device(self.features.device());
+        (self.features.index_select(0, &rows), self.targets.index_select(0, &rows))
+    }
+}
+
+impl Learner {
+    /// Whether the model has a picture of the future.
+    pub(super) fn imagines(&self) -> bool {
+        self.settings.ghosts.generator != GeneratorKind::None
+    }
+
+    /// A generator that knows nothing yet, where the recipe has one.
+    pub(super) fn fresh_generator(&self, seeds: Seeds) -> Result<Option<Box<dyn Generator>>, LearnError> {
+        let kind = &self.settings.ghosts.generator;
+        if matches!(kind, GeneratorKind::None | GeneratorKind::Real) {
+            return Ok(None);
+        }
+        let catalogue = self.sealed.catalogue();
+        if catalogue.attribute_names().is_empty() {
+            return Err(LearnError::NoAttributes);
+        }
+        let order = self.sealed.scenario().order();
+        let rows: Vec<&[f32]> = order.iter().map(|class| catalogue.attributes(*class)).collect();
+        let attributes = attribute_rows(&rows, self.device);
+        Ok(kind.build(&attributes, self.network.width(), seeds.number("first weights", 1)))
+    }
+
+    /// Trains `g` on the features of all seen classes.
+    pub(super) fn train_generator(&mut self, lesson: &mut Lesson<'_>) -> Result<(), LearnError> {
+        let task = lesson.task.number();
+        lesson.bank = Some(self.bank(lesson)?);
+        if self.generator.is_none() {
+            self.generator = self.fresh_generator(self.seeds)?;
+        }
+        let seed = self.seeds.number("generator", task);
+        if let (Some(generator), Some(bank)) = (&mut self.generator, &lesson.bank) {
+            fit(&mut **generator, bank, seed, "generator", lesson.task.number(), &mut *lesson.observer)?;
+        }
+        Ok(())
+    }
+
+    /// The features of all seen classes under the present `f`: of every image of the new ones, of the memory of the old
+    /// ones; mirrored too, where mirroring is allowed.
+    fn bank(&self, lesson: &Lesson<'_>) -> Result<FeatureBank, LearnError> {
+        let samples = self.readable(lesson);
+        let mut bank: BTreeMap<Slot, Vec<Tensor>> = BTreeMap::new();
+        let mirror = self.settings.view.augmentation.flip.then_some(Pass::LookMirrored);
+        for pass in [Some(Pass::Look), mirror].into_iter().flatten() {
+            for (slot, class) in self.features(lesson, &samples, pass)? {
+                bank.entry(slot).or_default().push(class.features);
+            }
+        }
+        Ok(bank.into_iter().map(|(slot, parts)| (slot, Tensor::cat(&parts, 0))).collect())
+    }
+
+    /// What a task may learn from: all images of its classes, and the memory.
+    pub(super) fn readable(&self, lesson: &Lesson<'_>) -> Vec<Sample> {
+        let data = lesson.loader.data();
+        data.present().into_iter().chain(data.memory()).collect()
+    }
+
+    /// Ghosts of `slots`.
+    pub(super) fn ghosts_of(&self, lesson: &Lesson<'_>, slots: Slots, seeds: Seeds) -> Result<FeatureBank, LearnError> {
+        match (&self.settings.ghosts.generator, &self.generator) {
+            (GeneratorKind::Real, _) => {
+                let future = lesson.loader.data().future_of_an_oracle();
+                let features = self.features(lesson, &future, Pass::Look)?;
+                let wanted = features.into_iter().filter(|(slot, _)| slots.contains(*slot));
+                Ok(wanted.map(|(slot, class)| (slot, class.features)).collect())
+            }
+            (_, Some(generator)) => {
+                let count = self.settings.ghosts.per_class;
+                let draw = |slot: Slot| (slot, generator.draw(slot, count, seeds.number("class", slot.index())));
+                Ok(slots.iter().map(draw).collect())
+            }
+            (_, None) => unreachable!("the plan trains the generator before it asks for ghosts"),
+        }
+    }
+
+    /// The ghosts that train with this task: of `C^{t+1:T}`, from `g^{t−1}`.
+    pub(super) fn training_ghosts(&self, lesson: &Lesson<'_>) -> Result<Ghosts, LearnError> {
+        let task = lesson.task;
+        let by_class = self.ghosts_of(lesson, task.future(), self.seeds.child("training ghosts", task.number()))?;
+        let settings = &self.settings;
+        let real = self.classifier.proxies();
+        let proxies: Vec<Tensor> = by_class.values().map(|ghosts| at_mean(ghosts, &real)).collect();
+        let targets: Vec<i64> = by_class
+            .iter()
+            .flat_map(|(slot, ghosts)| std::iter::repeat_n(slot.index() as i64, ghosts.size()[0] as usize))
+            .collect();
+        let planes = match settings.loss.latent.weight > 0.0 {
+            true => Some(self.planes(lesson, &by_class)?),
+            false => None,
+        };
+        let share = settings
+            .ghosts
+            .share
+            .unwrap_or_else(|| (task.future().len() as f64 / task.seen().len() as f64).clamp(0.1, 1.0));
+        Ok(Ghosts {
+            features: Tensor::cat(&by_class.into_values().collect::<Vec<_>>(), 0),
+            targets: Tensor::from_slice(&targets).to_device(self.device),
+            proxies: Tensor::stack(&proxies, 0).set_requires_grad(true),
+            planes,
+            share,
+        })
+    }
+
+    /// One plane for each future class, between its ghosts and the seen features under `f^{t−1}`.
+    fn planes(&self, lesson: &Lesson<'_>, ghosts: &FeatureBank) -> Result<Planes, LearnError> {
+        let width = self.network.width();
+        let mut negatives = Vec::new();
+        for class in self.features(lesson, &self.readable(lesson), Pass::Look)?.values() {
+            let count = class.features.size()[0].min(self.settings.ghosts.svm_limit as i64);
+            negatives.extend(unit_values(&class.features.narrow(0, 0, count))?);
+        }
+        let positives = ghosts.values().map(unit_values).collect::<Result<Vec<_>, _>>()?;
+        let planes: Vec<svm::Plane> = positives
+            .par_iter()
+            .map(|positives| {
+                svm::fit(Rows::new(&negatives, width), Rows::new(positives, width), SvmSettings::default())
+            })
+            .collect();
+        Ok(Planes::new(&planes, self.device))
+    }
+}
+
+/// Fits a generator, with progress and a check that every loss is a number.
+pub(super) fn fit(
+    generator: &mut dyn Generator,
+    bank: &FeatureBank,
+    seed: i64,
+    stage: &'static str,
+    task: usize,
+    observer: &mut dyn super::Observer,
+) -> Result<(), LearnError> {
+    let of = generator.epochs();
+    observer.notice(&Event::StageStarted { stage, steps: of });
+    let mut failed = None;
+    generator.fit(bank, seed, &mut |epoch, loss| {
+        if !loss.is_finite() && failed.is_none() {
+            failed = Some(LearnError::NotFinite { term: "mmd".to_owned(), value: loss, task, epoch, batch: 1 });
+        }
+        observer.notice(&Event::Step);
+        // A generator's epoch is short: one line in fifty tells as much.
+        if epoch % 50 == 0 || epoch == of {
+            observer.notice(&Event::Epoch { task, stage, epoch, of, lr: 0.0, terms: &[("mmd", loss)] });
+        }
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// Where the proxy of a future class starts: in the direction of the mean of its ghosts, `[ghosts, width]`, as long as
+/// the real proxies, `[classes, width]`, are on average. `[width]`.
+pub(super) fn at_mean(ghosts: &Tensor, proxies: &Tensor) -> Tensor {
+    no_grad(|| {
+        let mean = ghosts.mean_dim([0i64].as_slice(), true, Kind::Float);
+        (unit_rows(&mean) * norm(proxies).mean(Kind::Float)).squeeze_dim(0)
+    })
+}
+
+/// Rows of length 1, as plain numbers one after the other.
+fn unit_values(rows: &Tensor) -> Result<Vec<f32>, LearnError> {
+    Ok(Vec::<f32>::try_from(no_grad(|| unit_rows(rows).to_device(Device::Cpu).to_kind(Kind::Float).flatten(0, -1)))?)
+}
