@@ -396,6 +396,14 @@ pub enum RunError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Another device than the run began on.
+    #[error("this run began on `{expected}`, and would go on on `{found}`")]
+    OtherDevice {
+        /// As the run recorded it.
+        expected: String,
+        /// Now.
+        found: String,
+    },
     /// The data changed since the run began.
     #[error("the data of this run has changed: expected the fingerprint {expected}, found {found}")]
     OtherData {
@@ -424,6 +432,9 @@ impl RunError {
             }
             Self::NotARun { .. } => "a run is a folder that `prescient run` or `prescient demo` wrote".into(),
             Self::Damaged { .. } => "the run cannot be trusted any more: run it again".into(),
+            Self::OtherDevice { expected, .. } => {
+                format!("a CPU and a GPU round differently, so one record comes from one device: `--device {expected}`")
+            }
             Self::OtherData { .. } => {
                 "a run goes on with the very data it began with: bring it back, or start a new run".into()
             }

@@ -196,6 +196,14 @@ fn cuda_where_there_is_none() {
 }
 
 #[test]
+fn nothing_to_imagine_from() {
+    let place = Place::new();
+    mnist(&place);
+    let arguments = [RUN, &["--set", "ghosts.generator={kind=\"gaussian\"}"]].concat();
+    place.refuses(&arguments, &["the classes have no attributes", "hint: ", "attributes.csv"]);
+}
+
+#[test]
 fn a_recipe_that_is_not_there() {
     let place = Place::new();
     place

@@ -241,6 +241,75 @@ fn the_base_model_has_no_answer_for_the_future() {
     }
 }
 
+/// The whole Ghost model in small: it guesses, it resumes byte for byte, and it does without a memory.
+#[test]
+fn the_ghost_model_guesses_and_resumes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.train.epochs = 4;
+    recipe.complete.epochs = 5;
+    recipe.ghosts.per_class = 40;
+    for (name, generator) in [
+        ("gmmn", r#"{ kind = "gmmn", epochs = 10, lr = 1e-3, hidden = 32 }"#),
+        ("gaussian", r#"{ kind = "gaussian" }"#),
+    ] {
+        let text = format!("[ghosts]\ngenerator = {generator}\n");
+        recipe.ghosts.generator = Recipe::parse(&text, Path::new("g.toml")).unwrap().ghosts.generator;
+        let [whole, parts] = ["whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
+        let record = run(recipe.clone(), &whole);
+        for (evaluation, future) in record.evaluations().zip([12, 6, 0]) {
+            let unseen = evaluation.answers.unseen.as_ref();
+            assert_eq!(unseen.is_some(), future > 0, "{name}, task {}", evaluation.task);
+            assert!(unseen.is_none_or(|best| best.slots.iter().all(|slot| slot.index() >= 24 - future)));
+            assert_eq!(evaluation.answers.offset.is_some(), future > 0);
+        }
+        let terms: BTreeSet<String> = record
+            .lines
+            .iter()
+            .filter_map(|line| match line {
+                Line::Epoch(epoch) if epoch.stage == "train" && epoch.task == 2 => Some(epoch.terms.keys().cloned()),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        assert_eq!(terms.into_iter().collect::<Vec<_>>(), ["nca-ghost", "pod", "pod-flat", "svm-reg"]);
+
+        Experiment::new(recipe.clone(), Device::Cpu).unwrap().run(&parts, Some(1), &mut Silent).unwrap();
+        Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
+        assert!(bytes(&whole) == bytes(&parts), "{name}: the resumed run gave another record");
+    }
+    recipe.memory.per_class = 0;
+    let record = run(recipe, &folder.path().join("no-memory"));
+    let present = metrics::find("present").unwrap().value(&record.run(), 2).unwrap();
+    assert!(present > 0.3, "without a memory the newest classes are still known: {present}");
+}
+
+/// Features of actual future images: the seal is broken by name, and the record says so.
+#[test]
+fn an_oracle_is_stamped() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.complete.epochs = 5;
+    recipe.ghosts.generator = prescient::model::GeneratorKind::Real;
+    let record = run(recipe, &folder.path().join("oracle"));
+    assert!(record.start.oracle.is_some());
+    assert!(prescient::report::text(&record).starts_with("ORACLE, not a result"));
+    let honest = run(small_recipe(), &folder.path().join("honest"));
+    assert_eq!(honest.start.oracle, None);
+}
+
+#[test]
+fn a_joint_run_with_a_generator_can_be_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.train.epochs = 1;
+    recipe.scenario.split = Some("24".parse().unwrap());
+    recipe.ghosts.generator = prescient::model::GeneratorKind::Gaussian(Default::default());
+    let out = folder.path().join("joint");
+    run(recipe, &out);
+    assert_eq!(Experiment::resume(&out, Device::Cpu, None, &mut Silent).unwrap().evaluations().count(), 1);
+}
+
 #[test]
 fn ucir_and_joint_training_run_too() {
     let folder = tempfile::tempdir().unwrap();

@@ -53,6 +53,9 @@ pub enum Pass {
     LookMirrored,
 }
 
+/// How the sample at a place of the pass is seen: bytes appended to the vector.
+type See = dyn Fn(&Sample, usize, &mut Vec<u8>) -> Result<(), DataError>;
+
 /// Makes batches of the images of one task.
 #[derive(Clone)]
 pub struct Loader {
@@ -112,10 +115,11 @@ impl Loader {
         batches.map(|batch| batch.map(TestBatch))
     }
 
-    fn start<F>(&self, samples: Vec<Sample>, see: F) -> Batches<Batch>
-    where
-        F: Fn(&Sample, usize, &mut Vec<u8>) -> Result<(), DataError> + Send + Sync + 'static,
-    {
+    fn start(
+        &self,
+        samples: Vec<Sample>,
+        see: impl Fn(&Sample, usize, &mut Vec<u8>) -> Result<(), DataError> + Send + Sync + 'static,
+    ) -> Batches<Batch> {
         let workers = self.threads.min(self.batches(samples.len())).max(1);
         let (samples, see) = (Arc::new(samples), Arc::new(see));
         let queues = (0..workers).map(|worker| {
@@ -136,12 +140,7 @@ impl Loader {
         Batches { workers: queues.collect(), next: 0, failed: false }
     }
 
-    fn batch(
-        &self,
-        samples: &[Sample],
-        number: usize,
-        see: &dyn Fn(&Sample, usize, &mut Vec<u8>) -> Result<(), DataError>,
-    ) -> Result<Batch, DataError> {
+    fn batch(&self, samples: &[Sample], number: usize, see: &See) -> Result<Batch, DataError> {
         let start = number * self.batch_size;
         let samples = &samples[start..samples.len().min(start + self.batch_size)];
         let (channels, size) = (usize::from(self.data.channels()), self.view.size as usize);

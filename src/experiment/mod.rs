@@ -12,7 +12,7 @@ pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
 
 use crate::data::{Dataset, Sealed, fingerprint};
-use crate::error::{Result, RunError, While};
+use crate::error::{LearnError, Result, RunError, While};
 use crate::learner::{Event, Learner, Observer};
 use crate::scenario::{Order, Scenario};
 use crate::seeds::Seeds;
@@ -40,6 +40,9 @@ impl Experiment {
     /// The same on a dataset that is open already.
     pub fn with_dataset(recipe: Recipe, dataset: Arc<dyn Dataset>, device: Device) -> Result<Self> {
         let recipe = recipe.effective(dataset.as_ref())?;
+        if recipe.ghosts.generator.needs_attributes() && dataset.catalogue().attribute_names().is_empty() {
+            return Err(LearnError::NoAttributes.into());
+        }
         let split = recipe.scenario.split.clone().expect("an effective recipe has a split");
         let order = match &recipe.scenario.order {
             Order::File { path } => Order::File { path: crate::data::resolve(path) },
@@ -87,6 +90,10 @@ impl Experiment {
         if before.start.data != experiment.start.data {
             let (expected, found) = (before.start.data, experiment.start.data);
             return Err(RunError::OtherData { expected, found }.into());
+        }
+        if before.start.device != experiment.start.device {
+            let (expected, found) = (before.start.device, experiment.start.device);
+            return Err(RunError::OtherDevice { expected, found }.into());
         }
         // A kill may have come between a task and the record.
         folder.write_record(&before.start)?;

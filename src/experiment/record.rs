@@ -1,6 +1,7 @@
 //! The record: what happened in a run, as JSON lines. Training writes it; everything that is shown is made from it.
 //!
-//! It holds facts that the seed decides, no times: the same seed on the same CPU gives the same bytes.
+//! It holds facts that the seed decides, no times: the same seed on the same CPU, with as many threads, gives the same
+//! bytes.
 
 use crate::class::{Slot, Slots};
 use crate::error::RunError;

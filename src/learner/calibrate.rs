@@ -51,11 +51,11 @@ impl Learner {
         let rows: Vec<i64> = known.keys().map(|slot| slot.index() as i64).collect();
         let rows = Tensor::from_slice(&rows).to_device(self.device);
         let real_proxies = self.classifier.proxies().detach().index_select(0, &rows);
-        let features = Features { real: &known, ghosts: &ghosts, real_proxies };
+        let order: Vec<Slot> = known.keys().chain(hidden.keys()).copied().collect();
+        let features = Features { rows: order.clone(), real: &known, ghosts: &ghosts, real_proxies };
         let proxies = self.completed(&features, seeds, "calibrate", task, observer)?;
 
         let mut answers = Answers { unseen: Some(Best::default()), ..Default::default() };
-        let order: Vec<Slot> = known.keys().chain(hidden.keys()).copied().collect();
         for (slot, features) in known.iter().chain(&hidden) {
             let similarities = no_grad(|| self.settings.model.similarity.between(features, &proxies));
             let similarities = similarities.to_device(Device::Cpu).to_kind(Kind::Float);

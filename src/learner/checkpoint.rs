@@ -92,14 +92,18 @@ impl Learner {
         let raw_scale = on_device(read("classifier.raw_scale", Some(vec![1]))?);
         let model = &self.settings.model;
         self.classifier = CosineClassifier::from_parts(model.similarity, model.learned_scale, blocks, raw_scale);
+        let stored: BTreeMap<String, Tensor> = tensors
+            .names()
+            .iter()
+            .filter_map(|name| Some((name.strip_prefix("generator.")?, *name)))
+            .map(|(short, name)| read(name, None).map(|tensor| (short.to_owned(), tensor)))
+            .collect::<Result<_, _>>()?;
         self.generator = self.fresh_generator(self.seeds).map_err(|error| damaged(error.to_string()))?;
+        // A run of one task never trains one.
+        if stored.is_empty() {
+            self.generator = None;
+        }
         if let Some(generator) = &mut self.generator {
-            let stored: BTreeMap<String, Tensor> = tensors
-                .names()
-                .iter()
-                .filter_map(|name| Some((name.strip_prefix("generator.")?, *name)))
-                .map(|(short, name)| read(name, None).map(|tensor| (short.to_owned(), tensor)))
-                .collect::<Result<_, _>>()?;
             let missing = |name: String| damaged(format!("expected the tensor `generator.{name}`, found none"));
             generator.restore(&stored).map_err(missing)?;
         }

@@ -6,7 +6,7 @@
 use super::imagine::at_mean;
 use super::observer::Event;
 use super::{Learner, Lesson, Observer};
-use crate::class::Slots;
+use crate::class::{Slot, Slots};
 use crate::error::LearnError;
 use crate::model::FeatureBank;
 use crate::seeds::Seeds;
@@ -35,10 +35,14 @@ impl Default for CompleteSettings {
     }
 }
 
-/// Real features and ghosts, and the proxies that they train: the first rows are the real classes'.
+/// Real features and ghosts, and the proxies that they train.
 pub(super) struct Features<'a> {
+    /// The class of each proxy: the real ones, then the ghosts. A real class may have no features, when there is no
+    /// memory; its proxy learns from the others alone.
+    pub(super) rows: Vec<Slot>,
     pub(super) real: &'a FeatureBank,
     pub(super) ghosts: &'a FeatureBank,
+    /// `[real, width]`.
     pub(super) real_proxies: Tensor,
 }
 
@@ -48,7 +52,8 @@ impl Learner {
         let seeds = self.seeds.child("complete", lesson.task.number());
         let ghosts = self.ghosts_of(lesson, future, seeds)?;
         let bank = lesson.bank.take().expect("the plan trains the generator first");
-        let features = Features { real: &bank, ghosts: &ghosts, real_proxies: self.classifier.proxies() };
+        let rows = lesson.task.seen().iter().chain(future.iter()).collect();
+        let features = Features { rows, real: &bank, ghosts: &ghosts, real_proxies: self.classifier.proxies() };
         lesson.complete =
             Some(self.completed(&features, seeds, "complete", lesson.task.number(), &mut *lesson.observer)?);
         lesson.offset = self.offset(lesson, &bank)?;
@@ -71,9 +76,10 @@ impl Learner {
         let proxies = store.root().var_copy("proxies", &Tensor::cat(&start, 0));
         let mut adam = nn::Adam::default().build(&store, settings.lr)?;
 
-        let classes = || features.real.values().chain(features.ghosts.values());
-        let rows = Tensor::cat(&classes().collect::<Vec<_>>(), 0);
-        let counts: Vec<usize> = classes().map(|class| class.size()[0] as usize).collect();
+        let of_class = |slot: &Slot| features.real.get(slot).or_else(|| features.ghosts.get(slot));
+        let rows = Tensor::cat(&features.rows.iter().filter_map(of_class).collect::<Vec<_>>(), 0);
+        let count = |slot: &Slot| of_class(slot).map_or(0, |class| class.size()[0] as usize);
+        let counts: Vec<usize> = features.rows.iter().map(count).collect();
         let (total, mean) = (rows.size()[0] as usize, rows.size()[0] as f32 / counts.len() as f32);
         let repeated = |of: &dyn Fn(usize) -> f32| -> Tensor {
             let values: Vec<f32> =

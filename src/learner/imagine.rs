@@ -74,11 +74,8 @@ impl Learner {
     /// A generator that knows nothing yet, where the recipe has one.
     pub(super) fn fresh_generator(&self, seeds: Seeds) -> Result<Option<Box<dyn Generator>>, LearnError> {
         let kind = &self.settings.ghosts.generator;
-        if matches!(kind, GeneratorKind::None | GeneratorKind::Real) {
-            return Ok(None);
-        }
         let catalogue = self.sealed.catalogue();
-        if catalogue.attribute_names().is_empty() {
+        if kind.needs_attributes() && catalogue.attribute_names().is_empty() {
             return Err(LearnError::NoAttributes);
         }
         let order = self.sealed.scenario().order();

@@ -105,21 +105,21 @@ impl Learner {
     pub fn learn(&mut self, task: Task<'_>, observer: &mut dyn Observer) -> Result<Answers, LearnError> {
         observer.notice(&Event::TaskStarted { task: task.number(), of: task.scenario().tasks() });
         let mut lesson = self.lesson(task, observer);
-        for stage in plan(&task) {
+        // The base model knows nothing of the future.
+        let imagines = self.imagines();
+        for stage in plan(&task).into_iter().filter(|stage| imagines || !stage.needs_generator()) {
             match stage {
                 Stage::Imprint => self.imprint(&mut lesson)?,
                 Stage::Train { ghosts } => {
-                    if ghosts && self.imagines() && self.settings.ghosts.train {
+                    if ghosts && imagines && self.settings.ghosts.train {
                         lesson.ghosts = Some(self.training_ghosts(&lesson)?);
                     }
                     self.train(&mut lesson)?;
                 }
                 Stage::Finetune => self.finetune(&mut lesson)?,
                 Stage::Remember => self.remember(&mut lesson)?,
-                Stage::TrainGenerator if self.imagines() => self.train_generator(&mut lesson)?,
-                Stage::Complete(future) if self.imagines() => self.complete(&mut lesson, future)?,
-                // The base model knows nothing of the future.
-                Stage::TrainGenerator | Stage::Complete(_) => {}
+                Stage::TrainGenerator => self.train_generator(&mut lesson)?,
+                Stage::Complete(future) => self.complete(&mut lesson, future)?,
                 Stage::Evaluate => return self.evaluate(&mut lesson),
             }
         }

@@ -49,7 +49,7 @@ impl CosineClassifier {
         }
     }
 
-    /// The same proxies and scale, cut off from learning.
+    /// From proxies, a block a task, and `ρ`, as a run folder keeps them.
     pub fn from_parts(similarity: Similarity, scale_learned: bool, blocks: Vec<Tensor>, raw_scale: Tensor) -> Self {
         let blocks = blocks.into_iter().map(|block| block.set_requires_grad(true)).collect();
         Self { similarity, blocks, raw_scale: raw_scale.set_requires_grad(scale_learned), learned: scale_learned }

@@ -22,7 +22,7 @@ pub enum Order {
     },
     /// From a file: one class name a line.
     File {
-        /// The file; a relative path starts at the working directory.
+        /// The file; a relative path is looked for in the working directory, then below the data root.
         path: PathBuf,
     },
 }

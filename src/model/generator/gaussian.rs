@@ -75,7 +75,8 @@ impl Generator for Regression {
             let square = x.tr().matmul(&x) + Tensor::eye(x.size()[1], (Kind::Double, x.device())) * self.settings.ridge;
             let map = Tensor::linalg_solve(&square, &x.tr().matmul(&y), true);
             let error = (x.matmul(&map) - y).square().mean(Kind::Double);
-            self.map = map.to_kind(Kind::Float);
+            // Row by row, as it comes back from a file: a product rounds by how its factors lie in memory.
+            self.map = map.to_kind(Kind::Float).contiguous();
             self.constant = constant.to_kind(Kind::Float);
             self.center = center.to_kind(Kind::Float);
             epoch(1, f64::try_from(error).unwrap_or(f64::NAN));

@@ -58,6 +58,11 @@ pub fn attribute_rows(rows: &[&[f32]], device: Device) -> Tensor {
 }
 
 impl GeneratorKind {
+    /// Whether it imagines from attributes.
+    pub fn needs_attributes(&self) -> bool {
+        matches!(self, GeneratorKind::Gmmn(_) | GeneratorKind::Gaussian(_))
+    }
+
     /// The generator, knowing nothing yet: for features of `width`, from `attributes` `[classes, attributes]`.
     pub fn build(&self, attributes: &Tensor, width: usize, seed: i64) -> Option<Box<dyn Generator>> {
         match self {
