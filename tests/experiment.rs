@@ -315,6 +315,7 @@ fn ucir_and_joint_training_run_too() {
     let folder = tempfile::tempdir().unwrap();
     let mut recipe = small_recipe();
     recipe.loss.distillation = DistillationKind::LessForget(Default::default());
+    recipe.loss.ranking.weight = 1.0;
     let record = run(recipe.clone(), &folder.path().join("ucir"));
     let terms: BTreeSet<String> = record
         .lines
@@ -325,7 +326,7 @@ fn ucir_and_joint_training_run_too() {
         })
         .flatten()
         .collect();
-    assert_eq!(terms.into_iter().collect::<Vec<_>>(), ["less-forget", "nca"]);
+    assert_eq!(terms.into_iter().collect::<Vec<_>>(), ["less-forget", "nca", "ranking"]);
 
     recipe.scenario.split = Some("24".parse().unwrap());
     assert_eq!(run(recipe, &folder.path().join("joint")).evaluations().count(), 1);

@@ -74,7 +74,7 @@ impl Trade {
         slices.sum()
     }
 
-    /// The offset to choose: the middle of those whose harmonic mean comes within [`NEAR`] of the best.
+    /// The offset to choose: the middle of those whose harmonic mean comes within 0.02 of the best.
     ///
     /// On classes that `f` has learned, a wide range of offsets does equally well; features of classes it has not
     /// learned, and of images it has not seen, move in from both ends. The middle leaves most room for both.

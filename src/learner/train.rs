@@ -97,6 +97,11 @@ impl Learner {
                 }
             }
         }
+        if loss.ranking.weight > 0.0 && !lesson.task.is_first() {
+            let similarities = self.classifier.similarities(&new.features);
+            let ranking = loss.ranking.loss(&similarities, &self.targets(batch), lesson.task.present());
+            terms.push("ranking", ranking * loss.ranking.weight);
+        }
         if let (Some(teacher), Some(distillation)) = (&lesson.teacher, loss.distillation.get()) {
             let old = teacher.look(&images);
             terms.extend(distillation.terms(&old, &new), distill::factor(&lesson.task));

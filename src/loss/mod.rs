@@ -7,6 +7,7 @@
 pub mod distill;
 mod mmd;
 mod nca;
+mod ranking;
 mod svm_reg;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -14,6 +15,7 @@ pub(crate) mod testing;
 pub use distill::{Distillation, DistillationKind, LessForget, Pod};
 pub use mmd::Mmd;
 pub use nca::{Form, Nca};
+pub use ranking::Ranking;
 pub use svm_reg::{Planes, SvmReg};
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,8 @@ pub struct LossSettings {
     pub classification: Nca,
     /// What keeps `f` close to `f^{t−1}`.
     pub distillation: DistillationKind,
+    /// What keeps old samples ahead of new classes.
+    pub ranking: Ranking,
     /// What keeps room for future classes, once there are ghosts.
     pub latent: SvmReg,
 }

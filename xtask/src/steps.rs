@@ -1,7 +1,7 @@
 //! What is run once libtorch is there: the demo, and the checks of CI in their order.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -60,6 +60,7 @@ pub(crate) fn test(environment: &Environment, libtorch: &Path) -> Result<(), Err
         times.push((step.name, time));
     }
     eprintln!("\n{}", summary(&times));
+    eprintln!("{}", data_note(environment));
     Ok(())
 }
 
@@ -73,6 +74,25 @@ pub(crate) fn forget_torch_sys(environment: &Environment) {
     for profile in ["dev", "release"] {
         let mut command = environment.command(cargo);
         let _ = command.args(["clean", "--quiet", "--package", "torch-sys", "--profile", profile]).status();
+    }
+}
+
+/// Data beyond the repository that some tests read: where it is not there, those tests pass without it, and this says so.
+const DATA: [&str; 2] = ["mnist", "animals12"];
+
+fn data_note(environment: &Environment) -> String {
+    let root = match environment.variable("PRESCIENT_DATA") {
+        Some(root) => PathBuf::from(root),
+        None => environment.root.join("../shared/data"),
+    };
+    let (found, missing): (Vec<&str>, Vec<&str>) = DATA.iter().partition(|name| root.join(name).exists());
+    match missing.as_slice() {
+        [] => format!("tests on real data were run: {}", found.join(", ")),
+        missing => format!(
+            "left out: tests on real data ({}), which is not below `{}`; set PRESCIENT_DATA to run them",
+            missing.join(", "),
+            root.display()
+        ),
     }
 }
 
@@ -135,6 +155,18 @@ mod tests {
                 "RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --no-deps",
             ]
         );
+    }
+
+    #[test]
+    fn what_is_left_out_is_said() {
+        let folder = std::env::temp_dir().join(format!("xtask-data-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("mnist")).expect("a temporary folder");
+        let mut environment = Environment::of_this_process().expect("a temporary folder");
+        environment.variables.insert("PRESCIENT_DATA".into(), folder.clone().into());
+        assert!(data_note(&environment).starts_with("left out: tests on real data (animals12)"));
+        std::fs::create_dir_all(folder.join("animals12")).expect("a temporary folder");
+        assert_eq!(data_note(&environment), "tests on real data were run: mnist, animals12");
+        std::fs::remove_dir_all(folder).expect("a temporary folder");
     }
 
     #[test]
