@@ -234,7 +234,9 @@ impl DataError {
             }
             Self::Io { .. } => return None,
             Self::Malformed { hint, .. } => hint.clone(),
-            Self::Image { .. } => "the file may be cut short or of another kind: replace it or take it away".into(),
+            Self::Image { .. } => "the file may be cut short or of another kind: put a good one in its place, and a run that has begun can be \
+                               resumed; or take it away and start a new run"
+                .into(),
             Self::Classes { .. } => {
                 "names must agree to the letter: each folder below `train/` needs one row in the CSV, and each row a folder"
                     .into()
@@ -334,6 +336,12 @@ pub enum LearnError {
         /// From 1.
         batch: usize,
     },
+    /// A model that answers with no numbers.
+    #[error("after task {task} the scores of test images are no numbers: the training has diverged")]
+    Diverged {
+        /// From 1.
+        task: usize,
+    },
     /// libtorch failed.
     #[error("libtorch failed: {0}")]
     Torch(String),
@@ -355,7 +363,9 @@ impl LearnError {
             Self::NoAttributes => "give the dataset a table: `attributes = [\"attributes.csv\"]`; or leave out \
                                    `ghosts.generator`"
                 .into(),
-            Self::NotFinite { .. } => "a smaller learning rate often helps: `--set train.lr=0.01`".into(),
+            Self::NotFinite { .. } | Self::Diverged { .. } => {
+                "a smaller learning rate often helps: `--set train.lr=0.01`".into()
+            }
             Self::Torch(_) => return None,
         })
     }
@@ -396,6 +406,12 @@ pub enum RunError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The recipe is not the one that the run began with.
+    #[error("`{path}` is not the recipe that this run began with")]
+    OtherRecipe {
+        /// The recipe's file.
+        path: PathBuf,
+    },
     /// Another device than the run began on.
     #[error("this run began on `{expected}`, and would go on on `{found}`")]
     OtherDevice {
@@ -432,6 +448,9 @@ impl RunError {
             }
             Self::NotARun { .. } => "a run is a folder that `prescient run` or `prescient demo` wrote".into(),
             Self::Damaged { .. } => "the run cannot be trusted any more: run it again".into(),
+            Self::OtherRecipe { .. } => {
+                "a run goes on as it began: undo the change (the record's first line has the recipe), or start a new run".into()
+            }
             Self::OtherDevice { expected, .. } => {
                 format!("a CPU and a GPU round differently, so one record comes from one device: `--device {expected}`")
             }

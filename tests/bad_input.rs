@@ -41,7 +41,9 @@ impl Place {
         for part in parts {
             assert!(message.contains(part), "expected `{part}` in:\n{message}");
         }
-        assert!(!self.path("out").exists() && !self.path("out.tmp").exists(), "something was written");
+        let left = std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("out")).collect();
+        assert!(left.is_empty(), "something was written: {left:?}");
         assert!(output.stdout.is_empty());
         message
     }
@@ -218,6 +220,71 @@ fn a_folder_that_is_taken() {
     place.write("taken/mine.txt", "dear to me");
     place.refuses(&["run", "demo", "--out", "taken"], &["`taken` exists already", "hint: ", "--out"]);
     assert_eq!(std::fs::read_to_string(place.path("taken/mine.txt")).unwrap(), "dear to me");
+}
+
+#[test]
+fn a_folder_with_a_name_like_ours_is_not_touched() {
+    let place = Place::new();
+    photos(&place);
+    place.write("out.tmp/thesis.txt", "dear to me");
+    let mut command = Command::cargo_bin("prescient").unwrap();
+    assert!(command.current_dir(place.folder.path()).args(RUN).output().unwrap().status.success());
+    assert_eq!(std::fs::read_to_string(place.path("out.tmp/thesis.txt")).unwrap(), "dear to me");
+}
+
+#[test]
+fn values_that_make_no_sense() {
+    let place = Place::new();
+    for (set, part) in [
+        ("data.train=0", "`data.train` is 0; expected 1 to 10000"),
+        ("data.train=99999999999", "`data.train` is 99999999999"),
+        ("model.backbone.width=0", "`model.backbone.width` is 0; expected 1 to 1024"),
+        ("complete.batch=0", "`complete.batch` is 0"),
+        ("images.crop.pixels=4000000000", "`images.crop.pixels` is 4000000000"),
+        ("scenario.split=nonsense", "expected a number of classes, found `nonsense`"),
+    ] {
+        place.refuses(&["run", "demo", "--out", "out", "--device", "cpu", "--set", set], &[part, "hint: "]);
+    }
+}
+
+#[test]
+fn a_training_that_diverges() {
+    let place = Place::new();
+    photos(&place);
+    place.photo_recipe("3");
+    // One step alone: its loss is still a number, what comes after is not.
+    let sets = ["--set", "train.lr=1e38", "--set", "train.batch=64"];
+    place.refuses(&[RUN, &sets].concat(), &["cannot learn task 1", "diverged", "hint: a smaller"]);
+}
+
+#[test]
+fn a_recipe_that_was_changed_under_a_run() {
+    let place = Place::new();
+    photos(&place);
+    let mut command = Command::cargo_bin("prescient").unwrap();
+    let arguments = ["run", "r.toml", "--out", "begun", "--device", "cpu", "--stop-after", "1"];
+    assert!(command.current_dir(place.folder.path()).args(arguments).output().unwrap().status.success());
+    let recipe = std::fs::read_to_string(place.path("begun/recipe.toml")).unwrap();
+    place.write("begun/recipe.toml", recipe.replace("seed = 0", "seed = 7"));
+    place.refuses(
+        &["run", "--resume", "begun"],
+        &["begun/recipe.toml", "not the recipe that this run began with", "hint: "],
+    );
+}
+
+/// A reader that has seen enough is no error.
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let program = assert_cmd::cargo::cargo_bin("prescient");
+    let mut child = std::process::Command::new(program)
+        .arg("list")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::data::sheet::contact_sheet;
 use crate::data::{DATASETS, FolderSettings, Image, MnistSettings, Source, Subset, SyntheticSettings};
 use crate::error::{DataError, Result, While};
 use clap::{Args, Subcommand, ValueEnum};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Look at data before learning from it
 #[derive(Debug, Args)]
@@ -58,10 +58,10 @@ impl Data {
     pub(super) fn run(self) -> Result<()> {
         match self.verb {
             Verb::List => {
-                for dataset in DATASETS {
-                    println!("{:<12} {}\n{:<12} needs: {}", dataset.name, dataset.about, "", dataset.needs);
-                }
-                Ok(())
+                let lines = DATASETS.iter().map(|dataset| {
+                    format!("{:<12} {}\n{:<12} needs: {}\n", dataset.name, dataset.about, "", dataset.needs)
+                });
+                super::output::print(&lines.collect::<String>())
             }
             Verb::Show(show) => show.run(),
         }
@@ -89,9 +89,8 @@ impl Show {
             let path = self.out.join(file_name(index, name));
             contact_sheet(&images, 8, zoom(&images)).write_png(&path)?;
         }
-        let shown: &Path = &self.out;
-        println!("{} contact sheets written to {}", dataset.catalogue().len(), shown.display());
-        Ok(())
+        let count = dataset.catalogue().len();
+        super::output::print(&format!("{count} contact sheets written to {}\n", self.out.display()))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::device::DeviceName;
 use super::progress::Progress;
-use super::{recipes, run};
-use crate::error::{Result, RunError};
+use super::{output, recipes, run};
+use crate::error::Result;
 use crate::experiment::{Experiment, overridden};
 use clap::Args;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub(super) struct Demo {
     #[arg(long, value_enum, default_value = "auto")]
     device: DeviceName,
 
-    /// The folder to write; an earlier demo in the default folder is replaced
+    /// The folder to write; `runs/demo` unless given, or the first of `runs/demo-2`, `runs/demo-3`, … that is free
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -33,23 +33,23 @@ impl Demo {
         let experiment = Experiment::new(recipe, device)?;
         let out = match self.out {
             Some(out) => out,
-            None => replaced(PathBuf::from("runs/demo"))?,
+            None => first_free(),
         };
 
         eprintln!("{}", recipes::about(&text));
         let mut progress = Progress::new();
         let record = experiment.run(&out, None, &mut progress)?;
         progress.finish();
-        run::show(&record, &out);
-        println!("look again with: prescient report {}", out.display());
-        Ok(())
+        run::show(&record, &out)?;
+        output::print(&format!("look again with: prescient report {}\n", out.display()))
     }
 }
 
-/// The demo's own folder, cleared of an earlier demo.
-fn replaced(out: PathBuf) -> Result<PathBuf> {
-    match std::fs::remove_dir_all(&out) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunError::io(&out)(error).into()),
-        _ => Ok(out),
-    }
+/// Where nothing is yet: an earlier demo stays.
+fn first_free() -> PathBuf {
+    let numbered = (2..).map(|number| PathBuf::from(format!("runs/demo-{number}")));
+    std::iter::once(PathBuf::from("runs/demo"))
+        .chain(numbered)
+        .find(|path| !path.exists())
+        .expect("some number is free")
 }

@@ -1,6 +1,6 @@
 //! `prescient list`.
 
-use super::recipes;
+use super::{output, recipes};
 use crate::data::DATASETS;
 use crate::error::Result;
 use crate::evaluation::METRICS;
@@ -21,28 +21,29 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn run(self) -> Result<()> {
-        if self.keys {
-            print!("{}", keys());
-            return Ok(());
-        }
-        if let Some(name) = self.recipe {
-            print!("{}", recipes::find(&name)?.0);
-            return Ok(());
-        }
-        println!("datasets");
-        for dataset in DATASETS {
-            println!("  {:<20} {}\n  {:<20} needs: {}", dataset.name, dataset.about, "", dataset.needs);
-        }
-        println!("\nrecipes (prescient run NAME; prescient list --recipe NAME shows one)");
-        for (name, text) in recipes::RECIPES {
-            println!("  {name:<20} {}", recipes::about(text));
-        }
-        println!("\nmetrics");
-        for metric in METRICS {
-            println!("  {:<20} {}", metric.name(), metric.about());
-        }
-        Ok(())
+        let text = match self.recipe {
+            _ if self.keys => keys(),
+            Some(name) => recipes::find(&name)?.0,
+            None => everything(),
+        };
+        output::print(&text)
     }
+}
+
+fn everything() -> String {
+    let mut lines = vec!["datasets".to_owned()];
+    for dataset in DATASETS {
+        lines.push(format!("  {:<20} {}\n  {:<20} needs: {}", dataset.name, dataset.about, "", dataset.needs));
+    }
+    lines.push("\nrecipes (prescient run NAME; prescient list --recipe NAME shows one)".to_owned());
+    for (name, text) in recipes::RECIPES {
+        lines.push(format!("  {name:<20} {}", recipes::about(text)));
+    }
+    lines.push("\nmetrics".to_owned());
+    for metric in METRICS {
+        lines.push(format!("  {:<20} {}", metric.name(), metric.about()));
+    }
+    lines.join("\n") + "\n"
 }
 
 fn keys() -> String {

@@ -5,6 +5,7 @@ mod demo;
 mod device;
 mod environment;
 mod list;
+mod output;
 mod progress;
 mod recipes;
 mod report;

@@ -15,7 +15,6 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn run(self) -> Result<()> {
         let record = Record::read(&RunFolder::open(&self.run)?.record())?;
-        print!("{}", crate::report::text(&record));
-        Ok(())
+        super::output::print(&crate::report::text(&record))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::device::DeviceName;
 use super::progress::Progress;
-use super::recipes;
+use super::{output, recipes};
 use crate::error::Result;
 use crate::experiment::{Experiment, Record, overridden};
 use crate::report;
@@ -65,8 +65,7 @@ impl Run {
             }
         };
         progress.finish();
-        show(&record, &out);
-        Ok(())
+        show(&record, &out)
     }
 }
 
@@ -76,10 +75,10 @@ fn default_out(recipe: &Path, seed: u32) -> PathBuf {
 }
 
 /// The run's table, and where the run is.
-pub(super) fn show(record: &Record, out: &Path) {
-    print!("{}", report::text(record));
-    println!("\nwritten to {}", out.display());
+pub(super) fn show(record: &Record, out: &Path) -> Result<()> {
+    let mut text = format!("{}\nwritten to {}\n", report::text(record), out.display());
     if record.evaluations().count() < record.start.tasks.len() {
-        println!("go on with: prescient run --resume {}", out.display());
+        text.push_str(&format!("go on with: prescient run --resume {}\n", out.display()));
     }
+    output::print(&text)
 }

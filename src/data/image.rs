@@ -20,7 +20,7 @@ impl Image {
     /// Decodes a file's bytes (JPEG, PNG, BMP, GIF or WebP) to `channels` channels; `path` is named in the error.
     pub fn decode(bytes: &[u8], channels: u8, path: &Path) -> Result<Self, DataError> {
         let image = image::load_from_memory(bytes)
-            .map_err(|error| DataError::Image { path: path.to_owned(), reason: error.to_string() })?;
+            .map_err(|error| DataError::Image { path: path.to_owned(), reason: error.to_string().trim().to_owned() })?;
         let (width, height) = (image.width(), image.height());
         let pixels = match channels {
             1 => image.into_luma8().into_raw(),

@@ -120,6 +120,7 @@ impl Loader {
         samples: Vec<Sample>,
         see: impl Fn(&Sample, usize, &mut Vec<u8>) -> Result<(), DataError> + Send + Sync + 'static,
     ) -> Batches<Batch> {
+        let count = samples.len();
         let workers = self.threads.min(self.batches(samples.len())).max(1);
         let (samples, see) = (Arc::new(samples), Arc::new(see));
         let queues = (0..workers).map(|worker| {
@@ -137,7 +138,7 @@ impl Loader {
             });
             Worker { receiver: Some(receiver), thread: Some(thread) }
         });
-        Batches { workers: queues.collect(), next: 0, failed: false }
+        Batches { workers: queues.collect(), next: 0, count: self.batches(count), failed: false }
     }
 
     fn batch(&self, samples: &[Sample], number: usize, see: &See) -> Result<Batch, DataError> {
@@ -172,6 +173,7 @@ impl<T> Drop for Worker<T> {
 pub struct Batches<T> {
     workers: Vec<Worker<T>>,
     next: usize,
+    count: usize,
     failed: bool,
 }
 
@@ -179,14 +181,23 @@ impl<T> Iterator for Batches<T> {
     type Item = Result<T, DataError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
+        if self.failed || self.next == self.count {
             return None;
         }
-        let worker = self.next % self.workers.len();
+        let place = self.next % self.workers.len();
+        let worker = &mut self.workers[place];
         self.next += 1;
-        let batch = self.workers[worker].receiver.as_ref()?.recv().ok();
-        self.failed = matches!(batch, Some(Err(_)));
-        batch
+        match worker.receiver.as_ref()?.recv() {
+            Ok(batch) => {
+                self.failed = batch.is_err();
+                Some(batch)
+            }
+            // The worker is gone before its time. Its panic is ours: a pass must not end early in silence.
+            Err(_) => match worker.thread.take().map(JoinHandle::join) {
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
+                _ => unreachable!("a worker ends early only by a panic or after an error"),
+            },
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Everything is written under a temporary name and renamed when it is whole. The folder itself appears with its first
-//! finished task, so a run that fails before leaves nothing behind.
+//! finished task, so a run that fails before leaves nothing behind; one that is killed before leaves `RUN.NUMBER.tmp`.
 
 use super::record::{Line, Start};
 use crate::error::RunError;
@@ -37,8 +37,8 @@ impl RunFolder {
         if path.exists() {
             return Err(RunError::Exists { path: path.to_owned() });
         }
-        let nursery = temporary(path);
-        remove(&nursery)?;
+        // With our number in it: what another program or another run has there is not ours to touch.
+        let nursery = path.with_file_name(format!("{}.{}.tmp", name(path), std::process::id()));
         let folder = Self { path: path.to_owned(), nursery: Some(nursery.clone()) };
         fs::create_dir_all(nursery.join(TASKS)).map_err(RunError::io(&nursery))?;
         let file = nursery.join(RECIPE);
@@ -134,10 +134,13 @@ impl Drop for RunFolder {
     }
 }
 
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Inside a run folder, where all names are ours.
 fn temporary(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    path.with_file_name(name)
+    path.with_file_name(name(path) + ".tmp")
 }
 
 fn remove(folder: &Path) -> Result<(), RunError> {

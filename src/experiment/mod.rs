@@ -33,6 +33,7 @@ pub struct Experiment {
 impl Experiment {
     /// Opens the recipe's data and checks all that can be checked before the first step.
     pub fn new(recipe: Recipe, device: Device) -> Result<Self> {
+        recipe.check_data()?;
         let dataset = recipe.data.open().when(|| format!("open the dataset `{}`", recipe.data.name()))?;
         Self::with_dataset(recipe, dataset, device)
     }
@@ -90,6 +91,11 @@ impl Experiment {
         if before.start.data != experiment.start.data {
             let (expected, found) = (before.start.data, experiment.start.data);
             return Err(RunError::OtherData { expected, found }.into());
+        }
+        let same =
+            (&before.start.recipe, &before.start.classes) == (&experiment.start.recipe, &experiment.start.classes);
+        if !same {
+            return Err(RunError::OtherRecipe { path: file }.into());
         }
         if before.start.device != experiment.start.device {
             let (expected, found) = (before.start.device, experiment.start.device);

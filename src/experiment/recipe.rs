@@ -7,7 +7,7 @@ use crate::learner::{
 };
 use crate::loss::LossSettings;
 use crate::memory::MemorySettings;
-use crate::model::{GeneratorKind, ModelSettings};
+use crate::model::{Backbone, GeneratorKind, ModelSettings};
 use crate::scenario::{Order, Split};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -101,6 +101,17 @@ impl Recipe {
         Ok(self)
     }
 
+    /// What must make sense before the data is opened: drawn images take memory.
+    pub(super) fn check_data(&self) -> Result<(), RecipeError> {
+        match &self.data {
+            Source::Synthetic(drawn) => {
+                let counts = [("data.train", drawn.train, 1, 10_000), ("data.test", drawn.test, 1, 10_000)];
+                counts.into_iter().try_for_each(within)
+            }
+            Source::Mnist(_) | Source::Folder(_) => Ok(()),
+        }
+    }
+
     fn check(&self) -> Result<(), RecipeError> {
         let wrong = |key: &str, found: String, expected: &str| {
             Err(RecipeError::Value { key: key.to_owned(), found, expected: expected.to_owned() })
@@ -124,9 +135,6 @@ impl Recipe {
                 "how many classes each task brings, such as \"25+5x5\"",
             );
         }
-        if self.train.batch < 2 {
-            return wrong("train.batch", self.train.batch.to_string(), "at least 2 images");
-        }
         if self.train.epochs == 0 {
             return wrong("train.epochs", "0".to_owned(), "at least 1");
         }
@@ -135,6 +143,25 @@ impl Recipe {
         }
         if resize < size {
             return wrong("images.resize", resize.to_string(), &format!("at least `images.size`, {size}"));
+        }
+        let counts = [
+            ("complete.batch", self.complete.batch, 1, 1 << 20),
+            ("ghosts.per_class", self.ghosts.per_class, 1, 1 << 20),
+            ("ghosts.svm_limit", self.ghosts.svm_limit, 1, 1 << 20),
+            ("train.batch", self.train.batch, 2, 1 << 20),
+        ];
+        let backbone = match self.model.backbone {
+            Backbone::ResNet18(net) => vec![("model.backbone.width", net.width as usize, 1, 1024)],
+            Backbone::SmallCnn(net) => vec![
+                ("model.backbone.width", net.width as usize, 1, 1024),
+                ("model.backbone.features", net.features as usize, 1, 65_536),
+            ],
+        };
+        counts.into_iter().chain(backbone).try_for_each(within)?;
+        if let Some(Crop::Shift { pixels }) = self.images.crop
+            && pixels > size
+        {
+            return wrong("images.crop.pixels", pixels.to_string(), &format!("at most `images.size`, {size}"));
         }
         if let Some(Crop::Resized { area }) = self.images.crop
             && !(area > 0.0 && area <= 1.0)
@@ -171,6 +198,18 @@ impl Recipe {
             normalization: images.normalization.expect("an effective recipe"),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
+    }
+}
+
+/// Whether the value of a key lies in its range.
+fn within((key, found, least, most): (&str, usize, usize, usize)) -> Result<(), RecipeError> {
+    match (least..=most).contains(&found) {
+        true => Ok(()),
+        false => Err(RecipeError::Value {
+            key: key.to_owned(),
+            found: found.to_string(),
+            expected: format!("{least} to {most}"),
+        }),
     }
 }
 
@@ -219,7 +258,7 @@ mod tests {
             parse(&text).expect("readable").effective(&dataset()).expect_err("nonsense").to_string()
         };
         assert_eq!(says("[train]\nlr = -1.0\n"), "`train.lr` is -1; expected a number that is not negative");
-        assert_eq!(says("[train]\nbatch = 1\n"), "`train.batch` is 1; expected at least 2 images");
+        assert_eq!(says("[train]\nbatch = 1\n"), "`train.batch` is 1; expected 2 to 1048576");
         assert_eq!(says("[images]\nsize = 2\n"), "`images.size` is 2; expected 8 to 1024 pixels");
         let missing = Recipe::default().effective(&dataset()).expect_err("no split").to_string();
         assert!(missing.starts_with("`scenario.split` is missing"), "{missing}");

@@ -38,6 +38,10 @@ impl Learner {
             }
             lesson.observer.notice(&Event::Step);
         }
+        let scores = answers.unseen.iter().chain([&answers.seen]).flat_map(|best| &best.scores);
+        if scores.into_iter().any(|score| !score.is_finite()) {
+            return Err(LearnError::Diverged { task: lesson.task.number() });
+        }
         lesson.observer.notice(&Event::Evaluated { task: lesson.task.number(), answers: &answers });
         Ok(answers)
     }
