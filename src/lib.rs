@@ -34,20 +34,37 @@
 //! | Eq. 1, cosine classifier | [`model::CosineClassifier`] |
 //! | Eq. 2, NCA | [`loss::Nca`] |
 //! | Eq. 3, the base loss | [`loss::Terms`] |
+//! | Eq. 4, NCA with ghosts | [`loss::Nca`], [`learner::GhostSettings`] |
+//! | Eq. 5, latent regularization | [`loss::SvmReg`], [`svm`] |
+//! | Eq. 6, the Ghost model's loss | [`loss::Terms`] |
+//! | Eq. 7, the generator's loss | [`loss::Mmd`], [`model::Generator`] |
 //! | distillation | [`loss::Pod`], [`loss::LessForget`] |
 //! | rehearsal memory, herding | [`memory`] |
 //!
 //! # Quick start
 //!
-//! ```no_run
+//! ```
 //! use prescient::experiment::{Experiment, Recipe};
 //! use prescient::learner::Silent;
 //! use std::path::Path;
 //!
-//! let recipe = Recipe::parse("[scenario]\nsplit = \"12+4x3\"\n", Path::new("mine.toml"))?;
+//! let text = r#"
+//!     data = { kind = "synthetic", train = 4, test = 2 }
+//!     scenario = { split = "12+12" }
+//!     model = { backbone = { kind = "small-cnn" } }
+//!     train = { epochs = 1 }
+//!     finetune = { epochs = 1 }
+//! "#;
+//! let recipe = Recipe::parse(text, Path::new("mine.toml"))?;
 //! let experiment = Experiment::new(recipe, tch::Device::Cpu)?;
-//! let record = experiment.run(Path::new("runs/mine"), None, &mut Silent)?;
+//! # let folder = tempfile::tempdir().expect("a temporary folder");
+//! # let runs = folder.path();
+//! # /*
+//! let runs = Path::new("runs");
+//! # */
+//! let record = experiment.run(&runs.join("mine"), None, &mut Silent)?;
 //! println!("{}", prescient::report::text(&record));
+//! # assert_eq!(record.evaluations().count(), 2);
 //! # Ok::<(), prescient::error::Error>(())
 //! ```
 
