@@ -9,22 +9,29 @@ use toml::{Table, Value};
 pub fn overridden(text: &str, path: &Path, sets: &[String]) -> Result<Recipe, RecipeError> {
     // Read as it stands first: what is wrong with the file is told with its line.
     let mut recipe = Recipe::parse(text, path)?;
-    let mut table: Table = toml::from_str(text).expect("it has just been read");
+    // With every default written out, so that one key of a table can be set and the others stay.
+    let mut table = Table::try_from(&recipe).expect("a recipe is plain data");
     for set in sets {
         let wrong = |reason: String| RecipeError::Override { text: set.clone(), reason };
         let (key, value) = set.split_once('=').ok_or_else(|| wrong("expected `KEY=VALUE`, found no `=`".to_owned()))?;
         let (key, value) = (key.trim(), value.trim());
         // `24` may be meant as a number or as text: what fits the key is taken.
-        let mut first_refusal = None;
-        let fitting = [read(value), Some(Value::String(value.to_owned()))].into_iter().flatten().find_map(|value| {
-            let mut tried = table.clone();
-            let fits = put(&mut tried, key, value)
-                .and_then(|()| tried.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned()));
-            fits.map(|recipe| (tried, recipe)).map_err(|reason| first_refusal.get_or_insert(reason).len()).ok()
-        });
-        (table, recipe) = fitting.ok_or_else(|| wrong(first_refusal.unwrap_or_default()))?;
+        let as_text = || placed(&table, key, Value::String(value.to_owned()));
+        let fitting = match read(value) {
+            Some(typed) => placed(&table, key, typed).or_else(|refusal| as_text().map_err(|_| refusal)),
+            None => as_text(),
+        };
+        (table, recipe) = fitting.map_err(wrong)?;
     }
     Ok(recipe)
+}
+
+/// The table with `value` at `key`, and the recipe it makes; or why it makes none.
+fn placed(table: &Table, key: &str, value: Value) -> Result<(Table, Recipe), String> {
+    let mut table = table.clone();
+    put(&mut table, key, value)?;
+    let recipe = table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+    Ok((table, recipe))
 }
 
 /// A TOML value, if it is one.
@@ -50,7 +57,7 @@ fn put(table: &mut Table, key: &str, value: Value) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::DistillationKind;
+    use crate::loss::{DistillationKind, Pod};
 
     const TEXT: &str = "[scenario]\nsplit = \"6+2+2\"\n[train]\nepochs = 30\n";
 
@@ -67,6 +74,8 @@ mod tests {
         assert_eq!(with(&["scenario.split=10"]).expect("text").scenario.split.expect("a split").sizes(), [10]);
         assert_eq!(recipe.scenario.split.expect("a split").sizes(), [5, 1, 1, 1, 1, 1]);
         assert_eq!(recipe.loss.distillation, DistillationKind::None);
+        let pod = with(&["loss.distillation.weight=15"]).expect("one key of a table").loss.distillation;
+        assert_eq!(pod, DistillationKind::Pod(Pod { weight: 15.0, flat: 1.0 }));
     }
 
     #[test]
