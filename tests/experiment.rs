@@ -29,6 +29,15 @@ fn value(record: &Record, name: &str) -> f64 {
     metrics::find(name).unwrap().value(&record.run(), record.start.tasks.len()).unwrap()
 }
 
+/// The names of the loss's terms in the main training of task 2.
+fn terms_of_task_2(record: &Record) -> Vec<String> {
+    let epochs = record.lines.iter().filter_map(|line| match line {
+        Line::Epoch(epoch) if epoch.stage == "train" && epoch.task == 2 => Some(epoch.terms.keys().cloned()),
+        _ => None,
+    });
+    epochs.flatten().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
 #[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_does_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -263,16 +272,7 @@ fn the_ghost_model_guesses_and_resumes() {
             assert!(unseen.is_none_or(|best| best.slots.iter().all(|slot| slot.index() >= 24 - future)));
             assert_eq!(evaluation.answers.offset.is_some(), future > 0);
         }
-        let terms: BTreeSet<String> = record
-            .lines
-            .iter()
-            .filter_map(|line| match line {
-                Line::Epoch(epoch) if epoch.stage == "train" && epoch.task == 2 => Some(epoch.terms.keys().cloned()),
-                _ => None,
-            })
-            .flatten()
-            .collect();
-        assert_eq!(terms.into_iter().collect::<Vec<_>>(), ["nca-ghost", "pod", "pod-flat", "svm-reg"]);
+        assert_eq!(terms_of_task_2(&record), ["nca-ghost", "pod", "pod-flat", "svm-reg"]);
 
         Experiment::new(recipe.clone(), Device::Cpu).unwrap().run(&parts, Some(1), &mut Silent).unwrap();
         Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
@@ -317,16 +317,7 @@ fn ucir_and_joint_training_run_too() {
     recipe.loss.distillation = DistillationKind::LessForget(Default::default());
     recipe.loss.ranking.weight = 1.0;
     let record = run(recipe.clone(), &folder.path().join("ucir"));
-    let terms: BTreeSet<String> = record
-        .lines
-        .iter()
-        .filter_map(|line| match line {
-            Line::Epoch(epoch) if epoch.stage == "train" && epoch.task == 2 => Some(epoch.terms.keys().cloned()),
-            _ => None,
-        })
-        .flatten()
-        .collect();
-    assert_eq!(terms.into_iter().collect::<Vec<_>>(), ["less-forget", "nca", "ranking"]);
+    assert_eq!(terms_of_task_2(&record), ["less-forget", "nca", "ranking"]);
 
     recipe.scenario.split = Some("24".parse().unwrap());
     assert_eq!(run(recipe, &folder.path().join("joint")).evaluations().count(), 1);
