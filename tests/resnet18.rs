@@ -3,7 +3,7 @@
 //! `golden/resnet18.py` made the numbers. The weights are not kept but computed, here as there.
 
 use prescient::model::extractor::{ResNet18, Stem};
-use prescient::model::{Backbone, Network};
+use prescient::model::{Compute, Backbone, Network};
 use serde::Deserialize;
 use tch::{Device, Kind, Tensor, no_grad};
 
@@ -66,7 +66,7 @@ fn image(stream: u32, shape: [i64; 4]) -> Tensor {
 
 fn network(size: i64) -> Network {
     let backbone = Backbone::ResNet18(ResNet18 { stem: Stem::Imagenet, width: 64, last_relu: true });
-    let network = Network::new(backbone, 3, size as usize, Device::Cpu, 0);
+    let network = Network::new(backbone, 3, size as usize, Compute::default(), Device::Cpu, 0);
     for (stream, (name, mut variable)) in (0..).zip(network.variables()) {
         no_grad(|| variable.copy_(&filled(&name, stream, &variable.size())));
     }

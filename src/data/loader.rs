@@ -4,7 +4,7 @@
 //! order never depends on which thread is faster, and at most `threads × AHEAD` batches are in memory. What is random
 //! about an image comes from a stream of its own, named by epoch and place.
 
-use super::{Sample, TaskData, View};
+use super::{Glance, Sample, TaskData, View};
 use crate::class::Slot;
 use crate::error::DataError;
 use crate::seeds::Seeds;
@@ -53,6 +53,26 @@ pub enum Pass {
     LookMirrored,
 }
 
+impl Pass {
+    /// The samples in the order in which they come.
+    pub fn order(&self, samples: &[Sample]) -> Vec<Sample> {
+        let mut samples = samples.to_vec();
+        if let Pass::Learn(seeds) = self {
+            samples.shuffle(&mut seeds.stream("shuffle", 0));
+        }
+        samples
+    }
+
+    /// How the image at a place of that order is seen, given its size.
+    pub fn glance(&self, view: &View, width: u32, height: u32, place: usize) -> Glance {
+        match self {
+            Pass::Learn(seeds) => view.learn(width, height, &mut seeds.stream("augmentation", place)),
+            Pass::Look => view.test(width, height),
+            Pass::LookMirrored => view.mirrored(width, height),
+        }
+    }
+}
+
 /// How the sample at a place of the pass is seen: bytes appended to the vector.
 type See = dyn Fn(&Sample, usize, &mut Vec<u8>) -> Result<(), DataError>;
 
@@ -77,6 +97,16 @@ impl Loader {
         &self.data
     }
 
+    /// How the images are looked at.
+    pub fn view(&self) -> View {
+        self.view
+    }
+
+    /// How many images a batch has.
+    pub fn batch_size(&self) -> usize {
+        self.batch_size
+    }
+
     /// The same images in batches of another size.
     pub fn with_batch_size(&self, batch_size: usize) -> Self {
         Self::new(self.data.clone(), self.view, batch_size, self.threads)
@@ -89,18 +119,11 @@ impl Loader {
 
     /// One pass over `samples`, all of which the task must be allowed to learn from.
     pub fn pass(&self, samples: &[Sample], pass: Pass) -> Batches<Batch> {
-        let mut samples = samples.to_vec();
-        if let Pass::Learn(seeds) = pass {
-            samples.shuffle(&mut seeds.stream("shuffle", 0));
-        }
+        let samples = pass.order(samples);
         let (data, view) = (self.data.clone(), self.view);
         self.start(samples, move |sample, place, out| {
             let image = data.training_image(sample)?;
-            match pass {
-                Pass::Learn(seeds) => view.learn(&image, &mut seeds.stream("augmentation", place), out),
-                Pass::Look => view.test(&image, out),
-                Pass::LookMirrored => view.mirrored(&image, out),
-            }
+            view.render(&image, pass.glance(&view, image.width, image.height, place), out);
             Ok(())
         })
     }
@@ -109,7 +132,8 @@ impl Loader {
     pub fn test(&self) -> impl Iterator<Item = Result<TestBatch, DataError>> + use<> {
         let (data, view) = (self.data.clone(), self.view);
         let batches = self.start(self.data.test().to_vec(), move |sample, _, out| {
-            view.test(&data.test_image(sample)?, out);
+            let image = data.test_image(sample)?;
+            view.render(&image, view.test(image.width, image.height), out);
             Ok(())
         });
         batches.map(|batch| batch.map(TestBatch))

@@ -7,6 +7,7 @@ mod image;
 mod loader;
 mod mnist;
 mod sealed;
+mod shelf;
 pub mod sheet;
 mod source;
 mod synthetic;
@@ -18,16 +19,17 @@ pub use image::Image;
 pub use loader::{Batch, Loader, Pass, TestBatch};
 pub use mnist::{Mnist, MnistSettings};
 pub use sealed::{Sealed, TaskData};
+pub use shelf::Shelf;
 pub use source::{DATASETS, DatasetInfo, Source, resolve, root};
 pub use synthetic::{Synthetic, SyntheticSettings};
-pub use view::{Augmentation, Crop, Normalization, View};
+pub use view::{Augmentation, Crop, Glance, Normalization, View, Window};
 
 use crate::class::ClassId;
 use crate::error::DataError;
 use serde::{Deserialize, Serialize};
 
 /// The two sides of a dataset, which never share an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subset {
     /// To learn from.
@@ -37,7 +39,7 @@ pub enum Subset {
 }
 
 /// One image of a dataset, not yet read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sample {
     /// Which side it is on.
     pub subset: Subset,

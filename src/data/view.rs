@@ -59,19 +59,35 @@ pub struct View {
 
 /// A rectangle of an image, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Window {
-    left: f64,
-    top: f64,
-    width: f64,
-    height: f64,
+pub struct Window {
+    /// Where it begins.
+    pub left: f64,
+    /// Where it begins.
+    pub top: f64,
+    /// How far it reaches.
+    pub width: f64,
+    /// How far it reaches.
+    pub height: f64,
+}
+
+/// Which part of an image is looked at, and how: chosen before any pixel is touched, so that whoever has the pixels,
+/// a thread or a GPU, can do the looking.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Glance {
+    /// The part.
+    pub window: Window,
+    /// By how many pixels of the view the part is moved, right and down; what moves in is black.
+    pub shift: (i64, i64),
+    /// Whether it is mirrored.
+    pub flip: bool,
 }
 
 impl View {
-    /// How a training image is seen this time: `channels × size × size` bytes, appended to `out`.
-    pub fn learn(&self, image: &Image, stream: &mut Stream, out: &mut Vec<u8>) {
+    /// How a training image of this size is seen this time.
+    pub fn learn(&self, width: u32, height: u32, stream: &mut Stream) -> Glance {
         let window = match self.augmentation.crop {
-            Crop::Resized { area } => random_window(image, area, stream),
-            Crop::None | Crop::Shift { .. } => self.middle(image),
+            Crop::Resized { area } => random_window(width, height, area, stream),
+            Crop::None | Crop::Shift { .. } => self.middle(width, height),
         };
         let shift = match self.augmentation.crop {
             Crop::Shift { pixels } => {
@@ -80,23 +96,27 @@ impl View {
             }
             _ => (0, 0),
         };
-        let flip = self.augmentation.flip && stream.random::<bool>();
-        self.planes(&self.scaled(image, window), image.channels, shift, flip, out);
+        Glance { window, shift, flip: self.augmentation.flip && stream.random::<bool>() }
     }
 
-    /// How an image is seen when it is tested or remembered: `channels × size × size` bytes, appended to `out`.
-    pub fn test(&self, image: &Image, out: &mut Vec<u8>) {
-        self.planes(&self.scaled(image, self.middle(image)), image.channels, (0, 0), false, out);
+    /// How an image is seen when it is tested or remembered.
+    pub fn test(&self, width: u32, height: u32) -> Glance {
+        Glance { window: self.middle(width, height), shift: (0, 0), flip: false }
     }
 
     /// The same, mirrored: the paper's generator learns from both.
-    pub fn mirrored(&self, image: &Image, out: &mut Vec<u8>) {
-        self.planes(&self.scaled(image, self.middle(image)), image.channels, (0, 0), true, out);
+    pub fn mirrored(&self, width: u32, height: u32) -> Glance {
+        Glance { flip: true, ..self.test(width, height) }
+    }
+
+    /// What is seen: `channels × size × size` bytes, appended to `out`.
+    pub fn render(&self, image: &Image, glance: Glance, out: &mut Vec<u8>) {
+        self.planes(&self.scaled(image, glance.window), image.channels, glance.shift, glance.flip, out);
     }
 
     /// The middle square of the image scaled so that its shorter side is `resize`.
-    fn middle(&self, image: &Image) -> Window {
-        let (width, height) = (f64::from(image.width), f64::from(image.height));
+    fn middle(&self, width: u32, height: u32) -> Window {
+        let (width, height) = (f64::from(width), f64::from(height));
         let side = width.min(height) * f64::from(self.size) / f64::from(self.resize);
         Window { left: (width - side) / 2.0, top: (height - side) / 2.0, width: side, height: side }
     }
@@ -142,8 +162,8 @@ impl View {
 }
 
 /// torchvision's RandomResizedCrop: ten tries at an area and an aspect between 3/4 and 4/3, else the middle.
-fn random_window(image: &Image, smallest: f64, stream: &mut Stream) -> Window {
-    let (width, height) = (f64::from(image.width), f64::from(image.height));
+fn random_window(width: u32, height: u32, smallest: f64, stream: &mut Stream) -> Window {
+    let (width, height) = (f64::from(width), f64::from(height));
     for _ in 0..10 {
         let area = width * height * stream.random_range(smallest..=1.0);
         let aspect = stream.random_range((3.0f64 / 4.0).ln()..=(4.0f64 / 3.0).ln()).exp();
@@ -177,14 +197,16 @@ mod tests {
     #[test]
     fn pixels_become_planes() {
         let mut out = Vec::new();
-        view(2, Crop::None, false).test(&tiny(), &mut out);
+        let view = view(2, Crop::None, false);
+        view.render(&tiny(), view.test(2, 2), &mut out);
         assert_eq!(out, [0, 10, 20, 30, 1, 11, 21, 31, 2, 12, 22, 32]);
     }
 
     #[test]
     fn a_mirror_swaps_the_columns() {
         let mut out = Vec::new();
-        view(2, Crop::None, false).mirrored(&tiny(), &mut out);
+        let view = view(2, Crop::None, false);
+        view.render(&tiny(), view.mirrored(2, 2), &mut out);
         assert_eq!(out[..4], [10, 0, 30, 20]);
     }
 
@@ -204,15 +226,15 @@ mod tests {
         // Four columns, two rows: the middle square is columns 1 and 2.
         let image = Image { width: 4, height: 2, channels: 1, pixels: vec![0, 50, 100, 150, 0, 60, 110, 150] };
         let mut out = Vec::new();
-        view(2, Crop::None, false).test(&image, &mut out);
+        let view = view(2, Crop::None, false);
+        view.render(&image, view.test(4, 2), &mut out);
         assert_eq!(out, [50, 100, 60, 110]);
     }
 
     proptest! {
         #[test]
         fn a_random_window_lies_inside(width in 1u32..300, height in 1u32..300, area in 0.01f64..1.0, seed: u64) {
-            let image = Image { width, height, channels: 1, pixels: vec![] };
-            let window = random_window(&image, area, &mut Seeds::new(seed).stream("window", 0));
+            let window = random_window(width, height, area, &mut Seeds::new(seed).stream("window", 0));
             prop_assert!(window.left >= 0.0 && window.top >= 0.0 && window.width >= 1.0 && window.height >= 1.0);
             prop_assert!(window.left + window.width <= f64::from(width));
             prop_assert!(window.top + window.height <= f64::from(height));
@@ -224,7 +246,8 @@ mod tests {
             for crop in [Crop::None, Crop::Shift { pixels: 3 }, Crop::Resized { area: 0.08 }] {
                 let view = View { size, resize: size + resize, augmentation: Augmentation { crop, flip: true } };
                 let mut out = Vec::new();
-                view.learn(&image, &mut Seeds::new(seed).stream("view", 0), &mut out);
+                let glance = view.learn(width, height, &mut Seeds::new(seed).stream("view", 0));
+                view.render(&image, glance, &mut out);
                 prop_assert_eq!(out.len(), (3 * size * size) as usize);
             }
         }

@@ -11,9 +11,10 @@ pub use overrides::overridden;
 pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
 
-use crate::data::{Dataset, Sealed, fingerprint};
+use crate::data::{Dataset, Sealed, Shelf, Source, fingerprint};
 use crate::error::{LearnError, Result, RunError, While};
 use crate::learner::{Event, Learner, Observer};
+use crate::model::Precision;
 use crate::scenario::{Order, Scenario};
 use crate::seeds::Seeds;
 use record::{Epoch, Evaluation, FORMAT, Kept, Line, Start};
@@ -35,6 +36,11 @@ impl Experiment {
     pub fn new(recipe: Recipe, device: Device) -> Result<Self> {
         recipe.check_data()?;
         let dataset = recipe.data.open().when(|| format!("open the dataset `{}`", recipe.data.name()))?;
+        let dataset: Arc<dyn Dataset> = match recipe.data {
+            // In memory from the start.
+            Source::Synthetic(_) | Source::Mnist(_) => dataset,
+            _ => Arc::new(Shelf::new(dataset, u64::from(recipe.compute.keep_mib) << 20)),
+        };
         Self::with_dataset(recipe, dataset, device)
     }
 
@@ -114,7 +120,10 @@ impl Experiment {
 
     fn learner(&self) -> Learner {
         // On a CPU nothing is lost by it; on a GPU some kernels have no such form.
-        if !self.device.is_cuda() {
+        if self.device.is_cuda() {
+            tch::Cuda::cudnn_set_benchmark(true);
+            torch_shim::allow_tf32(self.recipe.compute.precision != Precision::Fp32);
+        } else {
             torch_shim::set_deterministic(true);
         }
         let seeds = Seeds::new(u64::from(self.recipe.seed));

@@ -7,7 +7,7 @@ use crate::learner::{
 };
 use crate::loss::LossSettings;
 use crate::memory::MemorySettings;
-use crate::model::{Backbone, GeneratorKind, ModelSettings};
+use crate::model::{Backbone, Compute, GeneratorKind, ModelSettings};
 use crate::scenario::{Order, Split};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -40,6 +40,8 @@ pub struct Recipe {
     pub complete: CompleteSettings,
     /// What seen classes give way by.
     pub calibrate: CalibrateSettings,
+    /// How it is computed: speed, not results.
+    pub compute: Compute,
 }
 
 /// Which classes arrive when.
@@ -135,6 +137,9 @@ impl Recipe {
                 "how many classes each task brings, such as \"25+5x5\"",
             );
         }
+        if self.ghosts.pixels && self.ghosts.generator != GeneratorKind::Real {
+            return wrong("ghosts.pixels", "true".to_owned(), "`ghosts.generator.kind = \"real\"` beside it");
+        }
         if self.train.epochs == 0 {
             return wrong("train.epochs", "0".to_owned(), "at least 1");
         }
@@ -173,8 +178,17 @@ impl Recipe {
 
     /// How the recipe breaks the rules of the setting, if it does.
     pub fn oracle(&self) -> Option<String> {
-        matches!(self.ghosts.generator, GeneratorKind::Real)
-            .then(|| "ghosts are features of actual future images".to_owned())
+        let tasks = self.scenario.split.as_ref().map_or(0, |split| split.sizes().len());
+        let broken = if tasks == 1 {
+            "full oracle: all classes arrive in one task"
+        } else if self.ghosts.pixels {
+            "partial oracle: it also trains on actual images of future classes"
+        } else if self.ghosts.generator == GeneratorKind::Real {
+            "ghosts are features of actual future images"
+        } else {
+            return None;
+        };
+        Some(broken.to_owned())
     }
 
     /// How the learner is to learn.
@@ -196,6 +210,7 @@ impl Recipe {
             calibrate: self.calibrate,
             view: View { size, resize, augmentation: Augmentation { crop, flip } },
             normalization: images.normalization.expect("an effective recipe"),
+            compute: self.compute,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }

@@ -37,18 +37,18 @@ impl Learner {
             return Ok(());
         }
         let new = self.exemplars(lesson)?.samples();
-        let samples: Vec<Sample> = lesson.loader.data().memory().into_iter().chain(new).collect();
+        let samples: Vec<Sample> = lesson.album.loader.data().memory().into_iter().chain(new).collect();
 
         let proxies = self.classifier.blocks().iter().map(Tensor::shallow_clone);
         let mut sgd = Sgd::new(proxies, self.settings.train.momentum, self.settings.train.weight_decay);
         let stage = Epochs { name: "finetune", epochs, lr, schedule: Schedule::Constant };
-        self.epochs(stage, lesson, &samples, &mut sgd, |learner, _, batch, _| {
-            let features = learner.network.look(&learner.images(batch)).features;
+        self.epochs(stage, lesson, &samples, &mut sgd, |learner, _, shown, _| {
+            let features = learner.network.look(&shown.images).features;
             let similarities = learner.classifier.similarities(&features);
             let scale = learner.classifier.scale().detach();
             let mut terms = Terms::default();
             let classification = &learner.settings.loss.classification;
-            terms.push("nca", classification.loss(&similarities, &scale, &learner.targets(batch)));
+            terms.push("nca", classification.loss(&similarities, &scale, &shown.targets));
             terms
         })
     }

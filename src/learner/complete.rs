@@ -8,11 +8,10 @@ use super::observer::Event;
 use super::{Learner, Lesson, Observer};
 use crate::class::{Slot, Slots};
 use crate::error::LearnError;
-use crate::model::FeatureBank;
+use crate::model::{Adam, FeatureBank};
 use crate::seeds::Seeds;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
-use tch::nn::{self, OptimizerConfig, VarStore};
 use tch::{Kind, Tensor, no_grad};
 
 /// The complete classifier's settings.
@@ -72,9 +71,8 @@ impl Learner {
         let settings = self.settings.complete;
         let ghost_proxies = features.ghosts.values().map(|ghosts| at_mean(ghosts, &features.real_proxies).unsqueeze(0));
         let start: Vec<Tensor> = std::iter::once(features.real_proxies.detach()).chain(ghost_proxies).collect();
-        let store = VarStore::new(self.device);
-        let proxies = store.root().var_copy("proxies", &Tensor::cat(&start, 0));
-        let mut adam = nn::Adam::default().build(&store, settings.lr)?;
+        let proxies = Tensor::cat(&start, 0).set_requires_grad(true);
+        let mut adam = Adam::new(vec![proxies.shallow_clone()], settings.lr);
 
         let of_class = |slot: &Slot| features.real.get(slot).or_else(|| features.ghosts.get(slot));
         let rows = Tensor::cat(&features.rows.iter().filter_map(of_class).collect::<Vec<_>>(), 0);
@@ -105,7 +103,7 @@ impl Learner {
                 let similarities = self.settings.model.similarity.between(&batch, &proxies);
                 let losses = classification.losses(&similarities, &scale, &targets.index_select(0, &picked));
                 let loss = (losses * weights.index_select(0, &picked)).mean(Kind::Float);
-                adam.backward_step(&loss);
+                adam.step(&loss);
                 sum += loss.detach();
                 observer.notice(&Event::Step);
             }

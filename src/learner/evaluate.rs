@@ -14,23 +14,23 @@ pub(super) const BATCH: usize = 256;
 impl Learner {
     /// All classes compete; of the seen and of the unseen ones the best is kept with its score.
     pub(super) fn evaluate(&self, lesson: &mut Lesson<'_>) -> Result<Answers, LearnError> {
-        let loader = lesson.loader.with_batch_size(BATCH);
-        let steps = loader.batches(loader.data().test().len());
+        let album = lesson.album.clone();
+        let steps = album.loader.data().test().len().div_ceil(BATCH);
         lesson.observer.notice(&Event::StageStarted { stage: "evaluate", steps });
 
         let all: Vec<Slot> = (0..lesson.task.scenario().classes()).map(|slot| Slot(slot as u16)).collect();
         let mut answers = Answers { offset: lesson.offset, ..Default::default() };
-        for batch in loader.test() {
-            let batch = batch?;
+        for shown in self.show_test(&album, BATCH) {
+            let shown = shown?;
             let similarities = no_grad(|| {
-                let features = self.network.look(&self.images(batch.look())).features;
+                let features = self.network.look(&shown.look().images).features;
                 let similarities = match &lesson.complete {
                     Some(proxies) => self.settings.model.similarity.between(&features, proxies),
                     None => self.classifier.similarities(&features),
                 };
                 similarities.to_device(Device::Cpu).to_kind(Kind::Float)
             });
-            answers.truth.extend(&batch.look().slots);
+            answers.truth.extend(&shown.look().slots);
             extend(&mut answers.seen, &similarities, lesson.task.seen().range(), &all)?;
             if lesson.complete.is_some() {
                 let unseen = answers.unseen.get_or_insert_default();

@@ -22,24 +22,32 @@ impl Learner {
         samples: &[Sample],
         pass: Pass,
     ) -> Result<BTreeMap<Slot, ClassFeatures>, LearnError> {
-        let mut by_class: BTreeMap<Slot, (Vec<Sample>, Vec<Tensor>)> = BTreeMap::new();
-        for batch in lesson.loader.with_batch_size(super::evaluate::BATCH).pass(samples, pass) {
-            let batch = batch?;
-            let features = self.network.look(&self.images(&batch)).features;
-            for (row, (slot, sample)) in batch.slots.iter().zip(&batch.samples).enumerate() {
+        let mut by_class: BTreeMap<Slot, (Vec<Sample>, Vec<i64>)> = BTreeMap::new();
+        let (mut parts, mut row) = (Vec::new(), 0);
+        for shown in self.show(&lesson.album, samples, pass, super::evaluate::BATCH) {
+            let shown = shown?;
+            parts.push(self.network.look(&shown.images).features);
+            for (slot, sample) in shown.slots.iter().zip(&shown.samples) {
                 let (samples, rows) = by_class.entry(*slot).or_default();
                 samples.push(*sample);
-                rows.push(features.get(row as i64));
+                rows.push(row);
+                row += 1;
             }
         }
-        let stack =
-            |(samples, rows): (Vec<Sample>, Vec<Tensor>)| ClassFeatures { samples, features: Tensor::stack(&rows, 0) };
-        Ok(by_class.into_iter().map(|(slot, parts)| (slot, stack(parts))).collect())
+        if parts.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let all = Tensor::cat(&parts, 0);
+        let of_class = |(samples, rows): (Vec<Sample>, Vec<i64>)| {
+            let rows = Tensor::from_slice(&rows).to_device(self.device);
+            ClassFeatures { samples, features: all.index_select(0, &rows) }
+        };
+        Ok(by_class.into_iter().map(|(slot, parts)| (slot, of_class(parts))).collect())
     }
 
     /// Adds proxies for the new classes, made of their images under `f^{t−1}`.
     pub(super) fn imprint(&mut self, lesson: &mut Lesson<'_>) -> Result<(), LearnError> {
-        let features = self.features(lesson, &lesson.loader.data().present(), Pass::Look)?;
+        let features = self.features(lesson, &lesson.album.loader.data().present(), Pass::Look)?;
         let existing = self.classifier.proxies();
         let proxies = no_grad(|| {
             let rows: Vec<Tensor> =

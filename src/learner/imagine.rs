@@ -29,6 +29,9 @@ pub struct GhostSettings {
     /// frequent, between 0.1 and 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
+    /// Whether `f` itself trains on the images of future classes while they are ghosts: the partial oracle of Table 4.
+    /// Only with the generator `real`.
+    pub pixels: bool,
     /// At most so many real features of a class on the other side of each plane.
     pub svm_limit: usize,
     /// Where ghosts come from. Last, for it is a table.
@@ -37,7 +40,7 @@ pub struct GhostSettings {
 
 impl Default for GhostSettings {
     fn default() -> Self {
-        Self { per_class: 500, train: true, share: None, svm_limit: 500, generator: GeneratorKind::None }
+        Self { per_class: 500, train: true, share: None, pixels: false, svm_limit: 500, generator: GeneratorKind::None }
     }
 }
 
@@ -114,7 +117,7 @@ impl Learner {
 
     /// What a task may learn from: all images of its classes, and the memory.
     pub(super) fn readable(&self, lesson: &Lesson<'_>) -> Vec<Sample> {
-        let data = lesson.loader.data();
+        let data = lesson.album.loader.data();
         data.present().into_iter().chain(data.memory()).collect()
     }
 
@@ -122,7 +125,7 @@ impl Learner {
     pub(super) fn ghosts_of(&self, lesson: &Lesson<'_>, slots: Slots, seeds: Seeds) -> Result<FeatureBank, LearnError> {
         match (&self.settings.ghosts.generator, &self.generator) {
             (GeneratorKind::Real, _) => {
-                let future = lesson.loader.data().future_of_an_oracle();
+                let future = lesson.album.loader.data().future_of_an_oracle();
                 let features = self.features(lesson, &future, Pass::Look)?;
                 let wanted = features.into_iter().filter(|(slot, _)| slots.contains(*slot));
                 Ok(wanted.map(|(slot, class)| (slot, class.features)).collect())
@@ -192,7 +195,7 @@ pub(super) fn fit(
     task: usize,
     observer: &mut dyn super::Observer,
 ) -> Result<(), LearnError> {
-    let of = generator.epochs();
+    let (of, lr) = (generator.epochs(), generator.rate());
     observer.notice(&Event::StageStarted { stage, steps: of });
     let mut failed = None;
     generator.fit(bank, seed, &mut |epoch, loss| {
@@ -202,7 +205,7 @@ pub(super) fn fit(
         observer.notice(&Event::Step);
         // A generator's epoch is short: one line in fifty tells as much.
         if epoch % 50 == 0 || epoch == of {
-            observer.notice(&Event::Epoch { task, stage, epoch, of, lr: 0.0, terms: &[("mmd", loss)] });
+            observer.notice(&Event::Epoch { task, stage, epoch, of, lr, terms: &[("mmd", loss)] });
         }
     });
     failed.map_or(Ok(()), Err)

@@ -10,6 +10,8 @@ mod imagine;
 pub mod observer;
 mod optimizer;
 mod remember;
+mod shown;
+mod stock;
 mod train;
 
 pub use balance::FinetuneSettings;
@@ -20,16 +22,19 @@ pub use observer::{Event, Observer, Silent};
 pub use optimizer::{Schedule, Sgd};
 pub use train::TrainSettings;
 
-use crate::data::{Batch, Loader, Normalization, Sealed, TaskData, View};
+use crate::data::{Loader, Normalization, Sample, Sealed, TaskData, View};
 use crate::error::LearnError;
 use crate::evaluation::Answers;
 use crate::loss::LossSettings;
 use crate::memory::{Memory, MemorySettings};
-use crate::model::{CosineClassifier, FeatureBank, Generator, GeneratorKind, ModelSettings, Network};
+use crate::model::{Compute, CosineClassifier, FeatureBank, Generator, GeneratorKind, ModelSettings, Network};
 use crate::scenario::{Stage, Task, plan};
 use crate::seeds::Seeds;
 use imagine::Ghosts;
 use remember::Exemplars;
+use shown::Album;
+use std::rc::Rc;
+use stock::Stock;
 use std::sync::Arc;
 use tch::{Device, Kind, Tensor};
 
@@ -56,6 +61,8 @@ pub struct LearnSettings {
     pub view: View,
     /// Mean and deviation of the pixels.
     pub normalization: Normalization,
+    /// How it is computed.
+    pub compute: Compute,
     /// Threads that read images.
     pub threads: usize,
 }
@@ -71,12 +78,18 @@ pub struct Learner {
     memory: Memory,
     /// `g`, once it has learned something.
     generator: Option<Box<dyn Generator>>,
+    /// What pixels are multiplied by to be normalized, `[1, channels, 1, 1]`.
+    slope: Tensor,
+    /// What is added then.
+    shift: Tensor,
+    /// Test images on the device: nothing is known yet, or whether they can lie there.
+    test_stock: Option<Option<Stock>>,
 }
 
 /// What one task works with while it lasts.
 struct Lesson<'a> {
     task: Task<'a>,
-    loader: Loader,
+    album: Rc<Album>,
     /// `f^{t−1}`.
     teacher: Option<Network>,
     /// Of the new classes; the balanced fine-tune needs them before they are kept.
@@ -96,15 +109,35 @@ impl Learner {
     /// A model that knows nothing yet.
     pub fn new(settings: LearnSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Self {
         let (channels, size) = (usize::from(sealed.channels()), settings.view.size as usize);
-        let network = Network::new(settings.model.backbone, channels, size, device, seeds.number("first weights", 0));
+        let first_weights = seeds.number("first weights", 0);
+        let network = Network::new(settings.model.backbone, channels, size, settings.compute, device, first_weights);
         let classifier = CosineClassifier::new(settings.model.similarity, settings.model.learned_scale, device);
-        Self { settings, sealed, seeds, device, network, classifier, memory: Memory::default(), generator: None }
+        let Normalization { mean, std } = settings.normalization;
+        let plane = |of: &dyn Fn(usize) -> f64| {
+            let values: Vec<f64> = (0..channels).map(of).collect();
+            Tensor::from_slice(&values).to_kind(Kind::Float).reshape([1, -1, 1, 1]).to_device(device)
+        };
+        let slope = plane(&|channel| 1.0 / (255.0 * std[channel]));
+        let shift = plane(&|channel| -mean[channel] / std[channel]);
+        Self {
+            settings,
+            sealed,
+            seeds,
+            device,
+            network,
+            classifier,
+            memory: Memory::default(),
+            generator: None,
+            slope,
+            shift,
+            test_stock: None,
+        }
     }
 
     /// Learns one task and answers for all test images.
     pub fn learn(&mut self, task: Task<'_>, observer: &mut dyn Observer) -> Result<Answers, LearnError> {
         observer.notice(&Event::TaskStarted { task: task.number(), of: task.scenario().tasks() });
-        let mut lesson = self.lesson(task, observer);
+        let mut lesson = self.lesson(task, observer)?;
         // The base model knows nothing of the future.
         let imagines = self.imagines();
         for stage in plan(&task).into_iter().filter(|stage| imagines || !stage.needs_generator()) {
@@ -120,7 +153,10 @@ impl Learner {
                 Stage::Remember => self.remember(&mut lesson)?,
                 Stage::TrainGenerator => self.train_generator(&mut lesson)?,
                 Stage::Complete(future) => self.complete(&mut lesson, future)?,
-                Stage::Evaluate => return self.evaluate(&mut lesson),
+                Stage::Evaluate => {
+                    self.stock_test(&lesson.album)?;
+                    return self.evaluate(&mut lesson);
+                }
             }
         }
         unreachable!("every plan ends in an evaluation")
@@ -131,16 +167,24 @@ impl Learner {
         &self.memory
     }
 
-    fn lesson<'a>(&self, task: Task<'a>, observer: &'a mut dyn Observer) -> Lesson<'a> {
+    fn lesson<'a>(&self, task: Task<'a>, observer: &'a mut dyn Observer) -> Result<Lesson<'a>, LearnError> {
         let data: Arc<TaskData> = Arc::new(match self.settings.ghosts.generator {
             GeneratorKind::Real => self.sealed.open_for_oracle(&task, self.memory.samples()),
             _ => self.sealed.open(&task, self.memory.samples()),
         });
+        let readable: Vec<Sample> =
+            data.present().into_iter().chain(data.memory()).chain(data.future_of_an_oracle()).collect();
+        let stock = match self.device.is_cuda() {
+            true => {
+                Stock::gather(&readable, |sample| data.training_image(sample), self.settings.view, self.device)?
+            }
+            false => None,
+        };
         let loader = Loader::new(data, self.settings.view, self.settings.train.batch, self.settings.threads);
         let teacher = (!task.is_first()).then(|| self.network.frozen());
-        Lesson {
+        Ok(Lesson {
             task,
-            loader,
+            album: Rc::new(Album { loader, stock }),
             teacher,
             exemplars: None,
             ghosts: None,
@@ -148,24 +192,6 @@ impl Learner {
             complete: None,
             offset: None,
             observer,
-        }
-    }
-
-    /// The images of a batch as the network takes them: bytes go to the device, and become numbers there.
-    fn images(&self, batch: &Batch) -> Tensor {
-        let channels = batch.channels;
-        let shape = [batch.slots.len() as i64, channels as i64, batch.size as i64, batch.size as i64];
-        let plane = |values: [f64; 3]| {
-            Tensor::from_slice(&values[..channels]).to_kind(Kind::Float).reshape([1, -1, 1, 1]).to_device(self.device)
-        };
-        let normalization = self.settings.normalization;
-        let pixels = Tensor::from_slice(&batch.pixels).reshape(shape).to_device(self.device).to_kind(Kind::Float);
-        (pixels / 255.0 - plane(normalization.mean)) / plane(normalization.std)
-    }
-
-    /// The slots of a batch, `[batch]`.
-    fn targets(&self, batch: &Batch) -> Tensor {
-        let slots: Vec<i64> = batch.slots.iter().map(|slot| slot.index() as i64).collect();
-        Tensor::from_slice(&slots).to_device(self.device)
+        })
     }
 }

@@ -4,52 +4,46 @@
 //! v ← m·v + (∇ + d·θ),      θ ← θ − r·v
 //! ```
 //!
-//! tch's optimizer is tied to one store of variables; proxies come and go with the tasks, so this is our own (ADR 5).
+//! tch's optimizer is tied to one store of variables; proxies come and go with the tasks, so this is our own (ADR 5);
+//! the arithmetic is libtorch's fused step.
 
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
-use tch::{Tensor, no_grad};
+use tch::{Kind, Tensor};
 
 /// Stochastic gradient descent.
 #[derive(Debug)]
 pub struct Sgd {
-    parameters: Vec<(Tensor, Option<Tensor>)>,
+    parameters: Vec<Tensor>,
+    velocities: Vec<Tensor>,
+    /// `r`, as a tensor: where the parameters are.
+    rate: Tensor,
     momentum: f64,
     weight_decay: f64,
 }
 
 impl Sgd {
     /// For `parameters`, which start without momentum.
+    ///
+    /// # Panics
+    /// If there is none.
     pub fn new(parameters: impl IntoIterator<Item = Tensor>, momentum: f64, weight_decay: f64) -> Self {
-        let parameters = parameters.into_iter().map(|parameter| (parameter, None)).collect();
-        Self { parameters, momentum, weight_decay }
+        let parameters: Vec<Tensor> = parameters.into_iter().collect();
+        let velocities = parameters.iter().map(Tensor::zeros_like).collect();
+        let device = parameters.first().expect("something to learn").device();
+        Self { parameters, velocities, rate: Tensor::zeros([1], (Kind::Float, device)), momentum, weight_decay }
     }
 
-    /// Goes down the gradient of `loss` at the learning rate `lr`.
-    pub fn step(&mut self, loss: &Tensor, lr: f64) {
-        for (parameter, _) in &mut self.parameters {
-            parameter.zero_grad();
-        }
+    /// The learning rate of the steps to come.
+    pub fn set_rate(&mut self, rate: f64) {
+        let _ = self.rate.fill_(rate);
+    }
+
+    /// Goes down the gradient of `loss`.
+    pub fn step(&mut self, loss: &Tensor) {
+        torch_shim::clear_gradients(&self.parameters);
         loss.backward();
-        no_grad(|| {
-            for (parameter, velocity) in &mut self.parameters {
-                let gradient = parameter.grad();
-                if !gradient.defined() {
-                    continue;
-                }
-                let pull = if self.weight_decay == 0.0 { gradient } else { gradient + &*parameter * self.weight_decay };
-                let velocity = match velocity {
-                    Some(velocity) => {
-                        *velocity *= self.momentum;
-                        *velocity += pull;
-                        velocity
-                    }
-                    // A copy: the gradient's own memory is written to by the next step.
-                    None => velocity.insert(pull.copy()),
-                };
-                *parameter -= &*velocity * lr;
-            }
-        });
+        torch_shim::sgd_step(&self.parameters, &self.velocities, &self.rate, self.momentum, self.weight_decay);
     }
 }
 
@@ -82,7 +76,6 @@ impl Schedule {
 mod tests {
     use super::*;
     use crate::loss::testing::golden;
-    use tch::Kind;
 
     /// θ = 1, loss θ²: ∇ = 2θ. r = 0.1, m = 0.5, d = 0.1.
     /// v = 2 + 0.1 = 2.1, θ = 0.79; then v = 1.05 + 1.58 + 0.079 = 2.709, θ = 0.5191.
@@ -90,9 +83,11 @@ mod tests {
     fn two_steps_by_hand() {
         let parameter = Tensor::from_slice(&[1.0]).set_requires_grad(true);
         let mut sgd = Sgd::new([parameter.shallow_clone()], 0.5, 0.1);
+        sgd.set_rate(0.1);
         for expected in [0.79, 0.5191] {
-            sgd.step(&parameter.square().sum(Kind::Double), 0.1);
-            assert!((parameter.double_value(&[0]) - expected).abs() < 1e-12);
+            sgd.step(&parameter.square().sum(Kind::Double));
+            // The rate is a single-precision number.
+            assert!((parameter.double_value(&[0]) - expected).abs() < 1e-7);
         }
     }
 

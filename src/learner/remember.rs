@@ -27,7 +27,7 @@ impl Learner {
         let settings = self.settings.memory;
         let mut chosen = BTreeMap::new();
         if settings.per_class > 0 {
-            for (slot, class) in self.features(lesson, &lesson.loader.data().present(), Pass::Look)? {
+            for (slot, class) in self.features(lesson, &lesson.album.loader.data().present(), Pass::Look)? {
                 let rows = Vec::<Vec<f32>>::try_from(class.features.to_device(Device::Cpu).to_kind(Kind::Float))?;
                 let mut stream = self.seeds.stream("memory", slot.index());
                 let kept = settings.selection.choose(&rows, settings.per_class, &mut stream);
@@ -42,7 +42,7 @@ impl Learner {
     /// Keeps them.
     pub(super) fn remember(&mut self, lesson: &mut Lesson<'_>) -> Result<(), LearnError> {
         let Exemplars(chosen) = self.exemplars(lesson)?;
-        let data = lesson.loader.data();
+        let data = lesson.album.loader.data();
         let names = |samples: &[Sample]| samples.iter().map(|sample| data.name(sample)).collect();
         let by_name: Vec<(Slot, Vec<String>)> = chosen.iter().map(|(slot, samples)| (*slot, names(samples))).collect();
         for (slot, samples) in chosen {

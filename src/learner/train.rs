@@ -3,7 +3,8 @@
 use super::observer::Event;
 use super::optimizer::{Schedule, Sgd};
 use super::{Learner, Lesson};
-use crate::data::{Batch, Pass, Sample};
+use super::shown::Shown;
+use crate::data::{Pass, Sample};
 use crate::error::LearnError;
 use crate::loss::{Terms, distill};
 use crate::model::classifier::fresh_proxies;
@@ -65,30 +66,33 @@ impl Learner {
         parameters.extend(lesson.ghosts.iter().map(|ghosts| ghosts.proxies.shallow_clone()));
         let mut sgd = Sgd::new(parameters, settings.momentum, settings.weight_decay);
 
-        let samples = self.readable(lesson);
+        let mut samples = self.readable(lesson);
+        if self.settings.ghosts.pixels && lesson.ghosts.is_some() {
+            samples.extend(lesson.album.loader.data().future_of_an_oracle());
+        }
         let stage = Epochs { name: "train", epochs: settings.epochs, lr: settings.lr, schedule: settings.schedule };
-        self.epochs(stage, lesson, &samples, &mut sgd, |learner, lesson, batch, seeds| {
-            learner.terms(lesson, batch, seeds)
+        self.epochs(stage, lesson, &samples, &mut sgd, |learner, lesson, shown, seeds| {
+            learner.terms(lesson, shown, seeds)
         })
     }
 
     /// Eq. 3: classification, and distillation where there is a teacher. With ghosts Eq. 6: they join the real features at
     /// the classifier, and planes keep room for them. `seeds` are those of this batch.
-    fn terms(&self, lesson: &Lesson<'_>, batch: &Batch, seeds: Seeds) -> Terms {
-        let images = self.images(batch);
-        let new = self.network.extract(&images, true);
+    fn terms(&self, lesson: &Lesson<'_>, shown: &Shown, seeds: Seeds) -> Terms {
+        let Shown { images, targets, .. } = shown;
+        let new = self.network.extract(images, true);
 
         let mut terms = Terms::default();
         let (loss, scale) = (&self.settings.loss, self.classifier.scale());
         match &lesson.ghosts {
             None => {
                 let similarities = self.classifier.similarities(&new.features);
-                terms.push("nca", loss.classification.loss(&similarities, &scale, &self.targets(batch)));
+                terms.push("nca", loss.classification.loss(&similarities, &scale, targets));
             }
             Some(ghosts) => {
-                let (features, targets) = ghosts.pick(batch.slots.len(), &mut seeds.stream("ghosts", 0));
+                let (features, theirs) = ghosts.pick(shown.slots.len(), &mut seeds.stream("ghosts", 0));
                 let features = Tensor::cat(&[new.features.shallow_clone(), features], 0);
-                let targets = Tensor::cat(&[self.targets(batch), targets], 0);
+                let targets = Tensor::cat(&[targets.shallow_clone(), theirs], 0);
                 let proxies = Tensor::cat(&[self.classifier.proxies(), ghosts.proxies.shallow_clone()], 0);
                 let similarities = self.settings.model.similarity.between(&features, &proxies);
                 terms.push("nca-ghost", loss.classification.loss(&similarities, &scale, &targets));
@@ -99,11 +103,11 @@ impl Learner {
         }
         if loss.ranking.weight > 0.0 && !lesson.task.is_first() {
             let similarities = self.classifier.similarities(&new.features);
-            let ranking = loss.ranking.loss(&similarities, &self.targets(batch), lesson.task.present());
+            let ranking = loss.ranking.loss(&similarities, targets, lesson.task.present());
             terms.push("ranking", ranking * loss.ranking.weight);
         }
         if let (Some(teacher), Some(distillation)) = (&lesson.teacher, loss.distillation.get()) {
-            let old = teacher.look(&images);
+            let old = teacher.look(images);
             terms.extend(distillation.terms(&old, &new), distill::factor(&lesson.task));
         }
         terms
@@ -116,21 +120,23 @@ impl Learner {
         lesson: &mut Lesson<'_>,
         samples: &[Sample],
         sgd: &mut Sgd,
-        terms_of: impl Fn(&Self, &Lesson<'_>, &Batch, Seeds) -> Terms,
+        terms_of: impl Fn(&Self, &Lesson<'_>, &Shown, Seeds) -> Terms,
     ) -> Result<(), LearnError> {
         let seeds = self.seeds.child(stage.name, lesson.task.number());
-        let steps = stage.epochs * lesson.loader.batches(samples.len());
+        let (album, batch) = (lesson.album.clone(), self.settings.train.batch);
+        let steps = stage.epochs * samples.len().div_ceil(batch);
         lesson.observer.notice(&Event::StageStarted { stage: stage.name, steps });
         for epoch in 0..stage.epochs {
             let lr = stage.schedule.rate(stage.lr, epoch, stage.epochs);
+            sgd.set_rate(lr);
             let mut tally = Tally::default();
             let seeds = seeds.child("epoch", epoch);
-            for (number, batch) in lesson.loader.pass(samples, Pass::Learn(seeds)).enumerate() {
-                let batch = batch?;
+            for (number, shown) in self.show(&album, samples, Pass::Learn(seeds), batch).enumerate() {
+                let shown = shown?;
                 // BatchNorm has no variance of a single value: a batch of one, left over at the end, sits out.
-                if batch.slots.len() > 1 || samples.len() == 1 {
-                    let terms = terms_of(self, lesson, &batch, seeds.child("batch", number));
-                    sgd.step(&terms.total(), lr);
+                if shown.slots.len() > 1 || samples.len() == 1 {
+                    let terms = terms_of(self, lesson, &shown, seeds.child("batch", number));
+                    sgd.step(&terms.total());
                     tally.add(&terms);
                 }
                 lesson.observer.notice(&Event::Step);

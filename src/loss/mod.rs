@@ -13,7 +13,7 @@ mod svm_reg;
 pub(crate) mod testing;
 
 pub use distill::{Distillation, DistillationKind, LessForget, Pod};
-pub use mmd::Mmd;
+pub use mmd::{Mmd, Target};
 pub use nca::{Form, Nca};
 pub use ranking::Ranking;
 pub use svm_reg::{Planes, SvmReg};

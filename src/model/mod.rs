@@ -1,13 +1,17 @@
 //! What learns: an extractor `f` and a classifier `clf`.
 
+mod adam;
 pub mod classifier;
+mod compute;
 mod draw;
 pub mod extractor;
 pub mod generator;
 mod network;
 pub mod norm;
 
+pub use adam::Adam;
 pub use classifier::{CosineClassifier, Similarity};
+pub use compute::{Compute, Layout, Precision};
 pub use draw::drawn;
 pub use extractor::{Backbone, Extractor, Representation};
 pub use generator::{FeatureBank, Generator, GeneratorKind};

@@ -1,15 +1,16 @@
 //! An extractor together with its weights.
 
-use super::{Backbone, Extractor, Representation, drawn};
+use super::{Backbone, Compute, Extractor, Layout, Precision, Representation, drawn};
 use std::collections::BTreeMap;
 use tch::nn::VarStore;
-use tch::{Device, Tensor, no_grad};
+use tch::{Device, Kind, Tensor, no_grad};
 
 /// `f` and its weights.
 pub struct Network {
     backbone: Backbone,
     channels: usize,
     size: usize,
+    compute: Compute,
     store: VarStore,
     extractor: Box<dyn Extractor>,
 }
@@ -18,16 +19,29 @@ impl Network {
     /// With the fresh weights of `seed`, for images of `channels × size × size`.
     ///
     /// The weights are drawn on the host, so that every device starts from the same ones.
-    pub fn new(backbone: Backbone, channels: usize, size: usize, device: Device, seed: i64) -> Self {
+    pub fn new(
+        backbone: Backbone,
+        channels: usize,
+        size: usize,
+        compute: Compute,
+        device: Device,
+        seed: i64,
+    ) -> Self {
+        let compute = compute.on(device, size);
         let mut store = VarStore::new(Device::Cpu);
         let extractor = drawn(seed, || backbone.build(&store.root(), channels as i64, size as i64));
         store.set_device(device);
-        Self { backbone, channels, size, store, extractor }
+        if compute.layout == Layout::ChannelsLast {
+            for mut variable in store.variables().into_values().filter(|variable| variable.dim() == 4) {
+                no_grad(|| variable.set_data(&torch_shim::channels_last(&variable)));
+            }
+        }
+        Self { backbone, channels, size, compute, store, extractor }
     }
 
     /// A copy that will not change: `f^{t−1}`, the teacher.
     pub fn frozen(&self) -> Self {
-        let mut copy = Self::new(self.backbone, self.channels, self.size, self.store.device(), 0);
+        let mut copy = Self::new(self.backbone, self.channels, self.size, self.compute, self.device(), 0);
         copy.store.copy(&self.store).expect("the copy has the same variables");
         copy.store.freeze();
         copy
@@ -35,12 +49,26 @@ impl Network {
 
     /// `f(x)` for normalized images `[batch, channels, size, size]`.
     pub fn extract(&self, images: &Tensor, train: bool) -> Representation {
-        self.extractor.extract(images, train)
+        let laid_out;
+        let images = match self.compute.layout {
+            Layout::ChannelsLast => {
+                laid_out = torch_shim::channels_last(images);
+                &laid_out
+            }
+            _ => images,
+        };
+        match self.compute.precision {
+            Precision::Bf16 => {
+                let seen = torch_shim::autocast_bf16(self.device(), true, || self.extractor.extract(images, train));
+                Representation { features: seen.features.to_kind(Kind::Float), ..seen }
+            }
+            _ => self.extractor.extract(images, train),
+        }
     }
 
     /// The same, without a trace for gradients and with BatchNorm's statistics as they are.
     pub fn look(&self, images: &Tensor) -> Representation {
-        no_grad(|| self.extractor.extract(images, false))
+        no_grad(|| self.extract(images, false))
     }
 
     /// The length of a feature.

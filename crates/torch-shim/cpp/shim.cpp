@@ -6,10 +6,14 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/_fused_adam.h>
+#include <ATen/ops/_fused_sgd.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/GradMode.h>
 
 // As <ATen/autocast_mode.h> declares them; that header pulls in every operator and would triple the build.
 namespace at::autocast {
@@ -97,6 +101,58 @@ int shim_channels_last(const void *tensor, void **result) {
 
 int shim_is_channels_last(const void *tensor, int *answer) {
   return guarded([&] { *answer = borrowed(tensor).is_contiguous(at::MemoryFormat::ChannelsLast) ? 1 : 0; });
+}
+
+int shim_clear_gradients(void *const *parameters, int count) {
+  return guarded([&] {
+    for (int i = 0; i < count; ++i) {
+      borrowed(parameters[i]).mutable_grad().reset();
+    }
+  });
+}
+
+int shim_sgd_step(void *const *parameters, void *const *velocities, int count, const void *rate, double momentum,
+                  double weight_decay) {
+  return guarded([&] {
+    const c10::AutoGradMode no_gradients(false);
+    std::vector<at::Tensor> values, gradients, speeds;
+    for (int i = 0; i < count; ++i) {
+      const auto &parameter = borrowed(parameters[i]);
+      if (parameter.grad().defined()) {
+        values.push_back(parameter);
+        gradients.push_back(parameter.grad());
+        speeds.push_back(borrowed(velocities[i]));
+      }
+    }
+    if (!values.empty()) {
+      at::_fused_sgd_(values, gradients, speeds, weight_decay, momentum, borrowed(rate), /*dampening=*/0.0,
+                      /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false);
+    }
+  });
+}
+
+int shim_adam_step(void *const *parameters, void *const *means, void *const *squares, void *const *counts, int count,
+                   const void *rate) {
+  return guarded([&] {
+    const c10::AutoGradMode no_gradients(false);
+    std::vector<at::Tensor> values, gradients, first, second, steps;
+    for (int i = 0; i < count; ++i) {
+      const auto &parameter = borrowed(parameters[i]);
+      if (parameter.grad().defined()) {
+        values.push_back(parameter);
+        gradients.push_back(parameter.grad());
+        first.push_back(borrowed(means[i]));
+        second.push_back(borrowed(squares[i]));
+        steps.push_back(borrowed(counts[i]));
+        steps.back().add_(1.0);
+      }
+    }
+    if (!values.empty()) {
+      at::_fused_adam_(values, gradients, first, second, /*max_exp_avg_sqs=*/{}, steps, borrowed(rate),
+                       /*beta1=*/0.9, /*beta2=*/0.999, /*weight_decay=*/0.0, /*eps=*/1e-8, /*amsgrad=*/false,
+                       /*maximize=*/false);
+    }
+  });
 }
 
 int shim_set_deterministic(int on) {

@@ -23,6 +23,17 @@ int shim_autocast_leave(int cuda, int enabled_before, int dtype_before);
 int shim_channels_last(const void *tensor, void **result);
 int shim_is_channels_last(const void *tensor, int *answer);
 
+// Forgets the gradients of `count` tensors.
+int shim_clear_gradients(void *const *parameters, int count);
+// One step of SGD with momentum on every parameter that has a gradient, all in a few calls. Velocities start at 0.
+// `rate` is a tensor of one value, so that a captured step reads it anew each time.
+int shim_sgd_step(void *const *parameters, void *const *velocities, int count, const void *rate, double momentum,
+                  double weight_decay);
+
+// One step of Adam on every parameter that has a gradient. Moments start at 0; `counts` are tensors of one value each.
+int shim_adam_step(void *const *parameters, void *const *means, void *const *squares, void *const *counts, int count,
+                   const void *rate);
+
 int shim_set_deterministic(int on);
 int shim_is_deterministic(int *answer);
 int shim_allow_tf32(int on);

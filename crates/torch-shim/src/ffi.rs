@@ -18,6 +18,23 @@ unsafe extern "C" {
     pub(crate) fn shim_autocast_leave(cuda: c_int, enabled_before: c_int, dtype_before: c_int) -> c_int;
     pub(crate) fn shim_channels_last(tensor: *const C_tensor, result: *mut *mut C_tensor) -> c_int;
     pub(crate) fn shim_is_channels_last(tensor: *const C_tensor, answer: *mut c_int) -> c_int;
+    pub(crate) fn shim_clear_gradients(parameters: *const *mut C_tensor, count: c_int) -> c_int;
+    pub(crate) fn shim_sgd_step(
+        parameters: *const *mut C_tensor,
+        velocities: *const *mut C_tensor,
+        count: c_int,
+        rate: *const C_tensor,
+        momentum: f64,
+        weight_decay: f64,
+    ) -> c_int;
+    pub(crate) fn shim_adam_step(
+        parameters: *const *mut C_tensor,
+        means: *const *mut C_tensor,
+        squares: *const *mut C_tensor,
+        counts: *const *mut C_tensor,
+        count: c_int,
+        rate: *const C_tensor,
+    ) -> c_int;
     pub(crate) fn shim_set_deterministic(on: c_int) -> c_int;
     pub(crate) fn shim_is_deterministic(answer: *mut c_int) -> c_int;
     pub(crate) fn shim_allow_tf32(on: c_int) -> c_int;

@@ -5,6 +5,7 @@
 //! | [`open_cuda`] | one program for machines with and without a GPU: CUDA is loaded when it is there |
 //! | [`autocast_bf16`] | tch's autocast is fp16, on CUDA only |
 //! | [`channels_last`] | the layout in which convolutions on large images are faster |
+//! | [`sgd_step`], [`adam_step`], [`clear_gradients`] | a step on all parameters in a few calls instead of several for each |
 //! | [`set_deterministic`], [`allow_tf32`] | the same numbers twice, or more of them per second |
 //! | [`peak_memory`], [`peak_ram`] | what a run needs of a machine |
 //!
@@ -19,6 +20,7 @@ mod error;
 mod ffi;
 mod layout;
 mod memory;
+mod optimizer;
 
 pub use autocast::autocast_bf16;
 pub use cuda::{Cuda, open_cuda};
@@ -26,3 +28,4 @@ pub use determinism::{allow_tf32, is_deterministic, set_deterministic};
 pub use error::ShimError;
 pub use layout::{channels_last, is_channels_last, try_channels_last};
 pub use memory::{peak_memory, peak_ram, reset_peak_memory};
+pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};

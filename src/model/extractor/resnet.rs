@@ -4,7 +4,7 @@
 
 use super::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
-use tch::Tensor;
+use tch::{Kind, Tensor};
 use tch::nn::init::{FanInOut, NonLinearity, NormalOrUniform};
 use tch::nn::{self, BatchNormConfig, ConvConfig, Module, ModuleT, Path};
 
@@ -133,6 +133,6 @@ impl Extractor for Net {
             x = second.forward(&first.forward(&x, train), train);
             stages.push(x.shallow_clone());
         }
-        Representation { features: x.adaptive_avg_pool2d([1, 1]).flatten(1, -1), stages }
+        Representation { features: x.mean_dim([2i64, 3].as_slice(), false, Kind::Float), stages }
     }
 }

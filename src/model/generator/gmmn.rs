@@ -5,11 +5,11 @@
 
 use super::{FeatureBank, Generator, Scaler};
 use crate::class::Slot;
-use crate::loss::Mmd;
-use crate::model::drawn;
+use crate::loss::{Mmd, Target};
+use crate::model::{Adam, drawn};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tch::nn::{self, Module, OptimizerConfig, VarStore};
+use tch::nn::{self, Module, VarStore};
 use tch::{Kind, Tensor, no_grad};
 
 /// The GMMN's settings.
@@ -81,23 +81,25 @@ impl Generator for Net {
     fn fit(&mut self, seen: &FeatureBank, seed: i64, epoch: &mut dyn FnMut(usize, f64)) {
         let pooled = Tensor::cat(&seen.values().collect::<Vec<_>>(), 0);
         self.scaler = Scaler::fit(&pooled);
-        let real: Vec<(Slot, Tensor)> = seen
+        let mmd = &self.settings.mmd;
+        let real: Vec<(Slot, i64, Target)> = seen
             .iter()
             .map(|(slot, features)| {
                 let count = features.size()[0].min(i64::from(self.settings.limit));
-                (*slot, self.scaler.scale(&features.narrow(0, 0, count)))
+                (*slot, count, mmd.target(&self.scaler.scale(&features.narrow(0, 0, count))))
             })
             .collect();
-        let mut adam = nn::Adam::default().build(&self.store, self.settings.lr).expect("a learning rate above 0");
+        let mut adam = Adam::new(self.store.trainable_variables(), self.settings.lr);
         drawn(seed, || {
             for number in 1..=self.settings.epochs {
                 let losses: Vec<Tensor> = real
                     .iter()
-                    .map(|(slot, real)| {
-                        let fake = self.imagine(*slot, real.size()[0], true);
-                        let loss = self.settings.mmd.loss(real, &fake);
-                        adam.backward_step(&loss);
-                        loss.detach()
+                    .map(|(slot, count, real)| {
+                        let fake = self.imagine(*slot, *count, true);
+                        let (loss, slope) = mmd.slope(real, &fake);
+                        // Its slope in `fake` is the loss's own.
+                        adam.step(&(fake * slope).sum(Kind::Float));
+                        loss
                     })
                     .collect();
                 epoch(number, f64::try_from(Tensor::stack(&losses, 0).mean(Kind::Double)).unwrap_or(f64::NAN));
@@ -107,6 +109,10 @@ impl Generator for Net {
 
     fn epochs(&self) -> usize {
         self.settings.epochs
+    }
+
+    fn rate(&self) -> f64 {
+        self.settings.lr
     }
 
     fn draw(&self, slot: Slot, count: usize, seed: i64) -> Tensor {

@@ -25,6 +25,11 @@ pub trait Generator: Send {
     /// How many epochs [`Generator::fit`] takes.
     fn epochs(&self) -> usize;
 
+    /// The learning rate; 0 where it learns at one stroke.
+    fn rate(&self) -> f64 {
+        0.0
+    }
+
     /// `count` ghosts of the class in `slot`, `[count, width]`. The same seed draws the same ghosts.
     fn draw(&self, slot: Slot, count: usize, seed: i64) -> Tensor;
 

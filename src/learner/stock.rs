@@ -1,0 +1,173 @@
+//! Images that lie on the device, to be looked at there: cropped, resized, moved and mirrored by the GPU.
+//!
+//! ```text
+//! seen = V · image · Hᵀ
+//! ```
+//!
+//! Each row of `V` and `H` says how much of each pixel goes into one pixel of the view: a triangle around its place in
+//! the window, as wide as the reduction asks. That is the resizing of `data/view.rs`, without rounding to bytes.
+
+use crate::data::{Glance, Image, Pass, Sample, View};
+use crate::error::DataError;
+use rayon::prelude::*;
+use std::collections::HashMap;
+use tch::{Device, IndexOp, Kind, Tensor, no_grad};
+
+/// Beyond so many bytes, images are brought to the device batch by batch.
+const MOST: usize = 4 << 30;
+
+/// Images of one size on a device.
+#[derive(Debug)]
+pub(super) struct Stock {
+    /// `[images, channels, height, width]` bytes.
+    pixels: Tensor,
+    /// Where each image lies.
+    rows: HashMap<Sample, i64>,
+    width: u32,
+    height: u32,
+    view: View,
+}
+
+/// How the images of a pass are looked at, on the device.
+pub(super) struct Glances {
+    /// Which image each is, `[images]`.
+    rows: Tensor,
+    /// Left, top, width, height, shift right, shift down, mirrored: `[images, 7]`. None where the view is the image.
+    how: Option<Tensor>,
+    /// Where all images are seen as they are, but mirrored.
+    mirrored: bool,
+}
+
+impl Stock {
+    /// Reads `samples` and lays them out on `device`; none where they differ in size or are too many.
+    pub(super) fn gather(
+        samples: &[Sample],
+        read: impl Fn(&Sample) -> Result<Image, DataError> + Sync,
+        view: View,
+        device: Device,
+    ) -> Result<Option<Self>, DataError> {
+        let Some(first) = samples.first() else { return Ok(None) };
+        let Image { width, height, channels, pixels } = read(first)?;
+        if pixels.len().saturating_mul(samples.len()) > MOST {
+            return Ok(None);
+        }
+        let same = |image: &Image| (image.width, image.height, image.channels) == (width, height, channels);
+        let one = |sample: &Sample| read(sample).map(|image| same(&image).then_some(image.pixels));
+        // In parts, so that all images are in memory once, not twice.
+        let mut parts = Vec::new();
+        for part in samples.chunks(2048) {
+            let images: Vec<Option<Vec<u8>>> = part.par_iter().map(one).collect::<Result<_, _>>()?;
+            let Some(images) = images.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
+            let shape = [part.len() as i64, i64::from(height), i64::from(width), i64::from(channels)];
+            parts.push(Tensor::from_slice(&images.concat()).reshape(shape).to_device(device).permute([0, 3, 1, 2]));
+        }
+        let pixels = Tensor::cat(&parts, 0).contiguous();
+        let rows = samples.iter().enumerate().map(|(row, sample)| (*sample, row as i64)).collect();
+        Ok(Some(Self { pixels, rows, width, height, view }))
+    }
+
+    /// How `pass` looks at `samples`, which come in its order.
+    pub(super) fn glances(&self, samples: &[Sample], pass: Pass, view: View) -> Glances {
+        let device = self.pixels.device();
+        let rows: Vec<i64> = samples.iter().map(|sample| self.rows[sample]).collect();
+        let rows = Tensor::from_slice(&rows).to_device(device);
+        let look = view.test(self.width, self.height);
+        let whole = (self.width, self.height) == (view.size, view.size) && look.window.width == f64::from(view.size);
+        let numbers = |glance: Glance| {
+            let Glance { window, shift, flip } = glance;
+            [window.left, window.top, window.width, window.height, shift.0 as f64, shift.1 as f64, f64::from(flip)]
+                .map(|number| number as f32)
+        };
+        let how = match pass {
+            Pass::Look | Pass::LookMirrored if whole => None,
+            _ => {
+                let (width, height) = (self.width, self.height);
+                let places = (0..samples.len()).into_par_iter();
+                let how: Vec<[f32; 7]> =
+                    places.map(|place| numbers(pass.glance(&view, width, height, place))).collect();
+                Some(Tensor::from_slice(how.as_flattened()).reshape([-1, 7]).to_device(device))
+            }
+        };
+        Glances { rows, how, mirrored: matches!(pass, Pass::LookMirrored) }
+    }
+
+    /// What is seen at `count` places from `from`: `[count, channels, size, size]`, from 0 to 255.
+    pub(super) fn show(&self, glances: &Glances, from: i64, count: i64) -> Tensor {
+        let images = self.pixels.index_select(0, &glances.rows.narrow(0, from, count)).to_kind(Kind::Float);
+        match &glances.how {
+            None if glances.mirrored => images.flip([3i64]),
+            None => images,
+            Some(how) => no_grad(|| self.seen(&images, &how.narrow(0, from, count))),
+        }
+    }
+
+    fn seen(&self, images: &Tensor, how: &Tensor) -> Tensor {
+        let column = |at: i64| how.i((.., at..=at));
+        let still = column(6) * 0.0;
+        let (across, down) = (i64::from(self.width), i64::from(self.height));
+        let horizontal = self.weights(&column(0), &column(2), &column(4), &column(6), across);
+        let vertical = self.weights(&column(1), &column(3), &column(5), &still, down);
+        let narrowed = images.matmul(&horizontal.transpose(1, 2).unsqueeze(1));
+        vertical.unsqueeze(1).matmul(&narrowed)
+    }
+
+    /// How much of each of `pixels` pixels goes into each pixel of the view along one side: `[batch, size, pixels]`.
+    /// All other arguments are `[batch, 1]`.
+    fn weights(&self, start: &Tensor, extent: &Tensor, shift: &Tensor, flip: &Tensor, pixels: i64) -> Tensor {
+        let size = i64::from(self.view.size);
+        let options = (Kind::Float, start.device());
+        let out = Tensor::arange(size, options).unsqueeze(0);
+        // Mirrored, then moved: where in the still view a pixel comes from.
+        let from = &out + flip * (-&out * 2.0 + (size - 1) as f64) - shift;
+        let inside = from.ge(0.0).logical_and(&from.lt(size as f64)).to_kind(Kind::Float);
+        let scale = extent / size as f64;
+        let center = start + (from + 0.5) * &scale;
+        let reach = scale.clamp_min(1.0).unsqueeze(2);
+        let places = (Tensor::arange(pixels, options) + 0.5).reshape([1, 1, -1]);
+        let weights = (-((places - center.unsqueeze(2)).abs() / reach) + 1.0).clamp_min(0.0);
+        let sums = weights.sum_dim_intlist([2i64].as_slice(), true, None::<Kind>).clamp_min(1e-6);
+        weights / sums * inside.unsqueeze(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Augmentation, Crop, Subset, Synthetic, SyntheticSettings};
+    use crate::data::{Dataset, Loader, Sealed};
+    use crate::scenario::{Order, Scenario};
+    use crate::seeds::Seeds;
+    use std::sync::Arc;
+
+    /// What a GPU would see of every pass is what the threads see, up to the rounding of bytes.
+    #[test]
+    fn a_stock_is_looked_at_as_images_are() {
+        let dataset = Arc::new(Synthetic::new(&SyntheticSettings { train: 2, test: 1, ..Default::default() }));
+        let split = "24".parse().expect("a split");
+        let scenario = Scenario::new(dataset.catalogue().names(), &Order::Listed, &split).expect("a scenario");
+        let samples = dataset.samples(Subset::Train).to_vec();
+        let sealed = Sealed::new(dataset, scenario);
+        let data = Arc::new(sealed.open(&sealed.scenario().task(1), []));
+        for (crop, size, resize) in [
+            (Crop::Resized { area: 0.2 }, 32, 32),
+            (Crop::Resized { area: 0.2 }, 12, 16),
+            (Crop::Shift { pixels: 3 }, 32, 32),
+            (Crop::None, 20, 24),
+        ] {
+            let view = View { size, resize, augmentation: Augmentation { crop, flip: true } };
+            let loader = Loader::new(data.clone(), view, samples.len(), 1);
+            let read = |sample: &Sample| data.training_image(sample);
+            let stock = Stock::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one size");
+            for pass in [Pass::Learn(Seeds::new(3)), Pass::Look, Pass::LookMirrored] {
+                let batch = loader.pass(&samples, pass).next().expect("a batch").expect("readable");
+                let glances = stock.glances(&pass.order(&samples), pass, view);
+                let count = samples.len() as i64;
+                let found = stock.show(&glances, 0, count).flatten(0, -1);
+                let gap = (found - Tensor::from_slice(&batch.pixels).to_kind(Kind::Float)).abs();
+                let (most, mean) = (gap.max(), gap.mean(Kind::Float));
+                let (most, mean) = (f64::try_from(most).expect("one"), f64::try_from(mean).expect("one"));
+                assert!(most <= 3.0 && mean < 0.6, "{crop:?} {pass:?}: at most {most}, {mean} on average");
+            }
+        }
+    }
+}

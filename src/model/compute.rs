@@ -1,0 +1,88 @@
+//! How numbers are computed: their precision and how images lie in memory. What is learned is the same; how fast is not.
+
+use serde::{Deserialize, Serialize};
+use tch::Device;
+
+/// How to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Compute {
+    /// The precision of `f`'s products. Weights, losses, normalization and the generator stay in single precision.
+    pub precision: Precision,
+    /// How images and maps lie in memory.
+    pub layout: Layout,
+    /// Decoded images kept at hand, at most, in MiB of memory.
+    pub keep_mib: u32,
+}
+
+impl Default for Compute {
+    fn default() -> Self {
+        Self { precision: Precision::default(), layout: Layout::default(), keep_mib: 2048 }
+    }
+}
+
+/// The precision of products.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// `bf16` on a GPU, `fp32` on a CPU.
+    #[default]
+    Auto,
+    /// Single precision.
+    Fp32,
+    /// Single precision with products rounded to ten bits; a GPU's only.
+    Tf32,
+    /// Half the bytes, the range of single precision.
+    Bf16,
+}
+
+/// How images lie in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// `channels-last` where that is faster: on a GPU, and on a CPU for large images.
+    #[default]
+    Auto,
+    /// Plane by plane.
+    Planes,
+    /// Pixel by pixel.
+    ChannelsLast,
+}
+
+/// From so many pixels a side, a CPU is faster on pixels than on planes.
+const LARGE: usize = 128;
+
+impl Compute {
+    /// With nothing left open, for images of `size` pixels.
+    pub fn on(self, device: Device, size: usize) -> Self {
+        let precision = match self.precision {
+            Precision::Auto if device.is_cuda() => Precision::Bf16,
+            Precision::Auto => Precision::Fp32,
+            chosen => chosen,
+        };
+        let layout = match self.layout {
+            Layout::Auto if device.is_cuda() || size >= LARGE => Layout::ChannelsLast,
+            Layout::Auto => Layout::Planes,
+            chosen => chosen,
+        };
+        Self { precision, layout, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_open_depends_on_device_and_size() {
+        let auto = |device, size| {
+            let Compute { precision, layout, .. } = Compute::default().on(device, size);
+            (precision, layout)
+        };
+        assert_eq!(auto(Device::Cpu, 64), (Precision::Fp32, Layout::Planes));
+        assert_eq!(auto(Device::Cpu, 224), (Precision::Fp32, Layout::ChannelsLast));
+        assert_eq!(auto(Device::Cuda(0), 64), (Precision::Bf16, Layout::ChannelsLast));
+        let chosen = Compute { precision: Precision::Tf32, layout: Layout::Planes, ..Default::default() };
+        assert_eq!(chosen.on(Device::Cuda(0), 224), chosen);
+    }
+}
