@@ -12,12 +12,14 @@ pub struct Catalogue {
     attribute_names: Vec<String>,
     /// Row by row, `[classes, attributes]`.
     attributes: Vec<f32>,
+    /// How many attributes come from each source, in order.
+    sources: Vec<usize>,
 }
 
 impl Catalogue {
     /// Classes of which nothing is known but the name.
     pub fn bare(names: Vec<String>) -> Self {
-        Self { names, attribute_names: Vec::new(), attributes: Vec::new() }
+        Self { names, attribute_names: Vec::new(), attributes: Vec::new(), sources: Vec::new() }
     }
 
     /// Classes with attributes, a row a class.
@@ -27,7 +29,8 @@ impl Catalogue {
     pub fn new(names: Vec<String>, attribute_names: Vec<String>, rows: Vec<Vec<f32>>) -> Self {
         assert_eq!(names.len(), rows.len(), "one row a class");
         assert!(rows.iter().all(|row| row.len() == attribute_names.len()), "one value an attribute");
-        Self { names, attribute_names, attributes: rows.concat() }
+        let sources = vec![attribute_names.len()];
+        Self { names, attribute_names, attributes: rows.concat(), sources }
     }
 
     /// How many classes there are.
@@ -64,6 +67,21 @@ impl Catalogue {
     pub fn attributes(&self, class: ClassId) -> &[f32] {
         let width = self.attribute_names.len();
         &self.attributes[class.index() * width..][..width]
+    }
+
+    /// `E_c` as generators take it: the part of each source has length 1, so that no source drowns another by its units.
+    pub fn unit_attributes(&self, class: ClassId) -> Vec<f32> {
+        let mut row = self.attributes(class).to_vec();
+        let mut rest = row.as_mut_slice();
+        for &width in &self.sources {
+            let (part, after) = rest.split_at_mut(width);
+            let length = part.iter().map(|value| value * value).sum::<f32>().sqrt();
+            if length > 0.0 {
+                part.iter_mut().for_each(|value| *value /= length);
+            }
+            rest = after;
+        }
+        row
     }
 
     /// Reads a CSV: a header (`class`, then the attributes' names), then a row a class.
@@ -121,7 +139,8 @@ impl Catalogue {
         if names.is_empty() {
             return Err(malformed(None, "at least one class below the header", "none".to_owned()));
         }
-        Ok(Self { names, attribute_names, attributes })
+        let sources = vec![attribute_names.len()];
+        Ok(Self { names, attribute_names, attributes, sources })
     }
 
     /// The same classes in the order of `names`, each with its own row.
@@ -133,7 +152,8 @@ impl Catalogue {
             let class = self.find(name).expect("the caller has compared the names");
             self.attributes(class).to_vec()
         });
-        Self::new(names.to_vec(), self.attribute_names.clone(), rows.collect())
+        let arranged = Self::new(names.to_vec(), self.attribute_names.clone(), rows.collect());
+        Self { sources: self.sources.clone(), ..arranged }
     }
 
     /// Two sources side by side: for each class of this one, its attributes and then those of `other`.
@@ -147,7 +167,8 @@ impl Catalogue {
             [self.attributes(class), other.attributes(class)].concat()
         });
         let attribute_names = [self.attribute_names.clone(), other.attribute_names.clone()].concat();
-        Self::new(self.names.clone(), attribute_names, rows.collect())
+        let joined = Self::new(self.names.clone(), attribute_names, rows.collect());
+        Self { sources: [self.sources.clone(), other.sources].concat(), ..joined }
     }
 }
 
@@ -176,6 +197,17 @@ mod tests {
         let both = left.joined(&right);
         assert_eq!(both.attributes(ClassId(0)), [1.0, 4.0]);
         assert_eq!(both.attribute_names(), ["furry", "legs"]);
+    }
+
+    /// (3, 4) and (0, 10): each source by its own length, (0.6, 0.8, 0, 1), also once arranged; a row of zeros stays.
+    #[test]
+    fn sources_weigh_the_same() {
+        let left = read("class,a,b\ncat,3,4\nrock,0,0\n").expect("left");
+        let both = left.joined(&read("class,c,d\nrock,0,2\ncat,0,10\n").expect("right"));
+        assert_eq!(both.unit_attributes(ClassId(0)), [0.6, 0.8, 0.0, 1.0]);
+        let turned = both.arranged(&["rock".to_owned(), "cat".to_owned()]);
+        assert_eq!(turned.unit_attributes(ClassId(0)), [0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(turned.unit_attributes(ClassId(1)), [0.6, 0.8, 0.0, 1.0]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ pub mod metrics;
 mod trade;
 
 pub use metrics::{METRICS, Metric};
-pub use trade::Trade;
+pub use trade::{Trade, harmonic};
 
 use crate::class::{Slot, Slots};
 use serde::{Deserialize, Serialize};
@@ -32,15 +32,18 @@ pub struct Answers {
     /// The best unseen class, for a model that guesses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseen: Option<Best>,
-    /// What calibration takes off the scores of seen classes. Chosen without test data.
+    /// What calibration takes off the scores of seen classes, for the best harmonic mean. Chosen without test data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<f32>,
+    /// What the model itself takes off them when it answers. Chosen without test data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_offset: Option<f32>,
 }
 
 impl Answers {
-    /// The answer for image `index`: all classes compete.
+    /// The model's answer for image `index`: all classes compete.
     pub fn answer(&self, index: usize) -> Slot {
-        self.answer_with(0.0, index)
+        self.answer_with(self.own_offset.unwrap_or(0.0), index)
     }
 
     /// The answer once `offset` is taken off the scores of seen classes.
@@ -51,21 +54,25 @@ impl Answers {
         }
     }
 
-    /// The same answers with the calibration applied, where there is one.
+    /// Answers with the calibration for the harmonic mean, counted by class, where there is one.
     pub fn calibrated(&self, classes: usize) -> Option<Confusion> {
-        let offset = self.offset?;
+        self.offset.map(|offset| self.counted(classes, offset))
+    }
+
+    /// Answers without any calibration, counted by class, for a model that guesses.
+    pub fn uncalibrated(&self, classes: usize) -> Option<Confusion> {
+        self.unseen.as_ref().map(|_| self.counted(classes, 0.0))
+    }
+
+    /// The model's answers, counted by class.
+    pub fn confusion(&self, classes: usize) -> Confusion {
+        self.counted(classes, self.own_offset.unwrap_or(0.0))
+    }
+
+    fn counted(&self, classes: usize, offset: f32) -> Confusion {
         let mut confusion = Confusion::new(classes);
         for (index, truth) in self.truth.iter().enumerate() {
             confusion.count(*truth, self.answer_with(offset, index));
-        }
-        Some(confusion)
-    }
-
-    /// Counts answers by class.
-    pub fn confusion(&self, classes: usize) -> Confusion {
-        let mut confusion = Confusion::new(classes);
-        for (index, truth) in self.truth.iter().enumerate() {
-            confusion.count(*truth, self.answer(index));
         }
         confusion
     }
@@ -167,11 +174,23 @@ mod tests {
         let seen = Best { slots: vec![Slot(0), Slot(1), Slot(1)], scores: vec![0.9, 0.2, 0.4] };
         let unseen = Best { slots: vec![Slot(2), Slot(2), Slot(2)], scores: vec![0.1, 0.3, 0.4] };
         let truth = vec![Slot(0), Slot(2), Slot(1)];
-        let guessing = Answers { truth: truth.clone(), seen: seen.clone(), unseen: Some(unseen), offset: None };
+        let guessing = Answers { truth: truth.clone(), seen: seen.clone(), unseen: Some(unseen), ..Default::default() };
         let blind = Answers { truth, seen, ..Default::default() };
         assert_eq!(guessing.confusion(3).accuracy(Slots::new(0, 3)), Some(1.0));
         assert_eq!(blind.confusion(3).accuracy(Slots::new(0, 3)), Some(2.0 / 3.0));
         assert_eq!(blind.confusion(3).accuracy(Slots::new(2, 3)), Some(0.0));
+    }
+
+    /// Without an offset image 2, of slot 1, goes to seen slot 1; with 0.1 off the seen scores to slot 2.
+    #[test]
+    fn a_model_may_take_something_off_seen_scores() {
+        let seen = Best { slots: vec![Slot(1)], scores: vec![0.4] };
+        let unseen = Some(Best { slots: vec![Slot(2)], scores: vec![0.35] });
+        let plain = Answers { truth: vec![Slot(1)], seen, unseen, offset: None, own_offset: None };
+        let leaning = Answers { own_offset: Some(0.1), ..plain.clone() };
+        assert_eq!((plain.answer(0), leaning.answer(0)), (Slot(1), Slot(2)));
+        assert_eq!(leaning.uncalibrated(3), Some(plain.confusion(3)));
+        assert_eq!(leaning.calibrated(3), None);
     }
 
     /// Class 0: 3 of 4 right; class 1: 0 of 1. Over images 3/5, over classes (0.75 + 0) / 2.

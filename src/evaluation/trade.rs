@@ -57,10 +57,11 @@ impl Answers {
     }
 }
 
-/// How far below the best harmonic mean an offset still counts as equally good.
+/// How far below the best an offset still counts as equally good.
 const NEAR: f64 = 0.02;
 
-fn harmonic(&(_, seen, unseen): &(f32, f64, f64)) -> f64 {
+/// The harmonic mean of two shares.
+pub fn harmonic(seen: f64, unseen: f64) -> f64 {
     if seen + unseen == 0.0 { 0.0 } else { 2.0 * seen * unseen / (seen + unseen) }
 }
 
@@ -74,13 +75,15 @@ impl Trade {
         slices.sum()
     }
 
-    /// The offset to choose: the middle of those whose harmonic mean comes within 0.02 of the best.
+    /// The offset to choose where `worth` says what a seen and an unseen accuracy are worth together: the middle of
+    /// those that come within 0.02 of the best.
     ///
     /// On classes that `f` has learned, a wide range of offsets does equally well; features of classes it has not
     /// learned, and of images it has not seen, move in from both ends. The middle leaves most room for both.
-    pub fn best_offset(&self) -> Option<f32> {
-        let enough = self.best_harmonic() - NEAR;
-        let near = |place: &usize| harmonic(&self.points[*place]) >= enough;
+    pub fn best_offset(&self, worth: impl Fn(f64, f64) -> f64) -> Option<f32> {
+        let values: Vec<f64> = self.points.iter().map(|&(_, seen, unseen)| worth(seen, unseen)).collect();
+        let enough = values.iter().copied().fold(f64::NEG_INFINITY, f64::max) - NEAR;
+        let near = |place: &usize| values[*place] >= enough;
         let first = (1..self.points.len()).find(near)?;
         let last = (1..self.points.len()).rfind(near)?;
         let end = self.points.get(last + 1).map_or(self.points[last].0, |point| point.0);
@@ -89,7 +92,7 @@ impl Trade {
 
     /// The best harmonic mean along the curve: what a perfect offset would give.
     pub fn best_harmonic(&self) -> f64 {
-        self.points.iter().map(harmonic).fold(0.0, f64::max)
+        self.points.iter().map(|&(_, seen, unseen)| harmonic(seen, unseen)).fold(0.0, f64::max)
     }
 }
 
@@ -121,7 +124,7 @@ mod tests {
     fn the_offset_is_in_the_middle_of_the_good_ones() {
         let trade = answers().trade(|slot| slot.0 == 0).expect("both kinds");
         assert!((trade.best_harmonic() - 2.0 / 3.0).abs() < 1e-9);
-        assert!((trade.best_offset().expect("an offset") - 0.25).abs() < 1e-6);
+        assert!((trade.best_offset(harmonic).expect("an offset") - 0.25).abs() < 1e-6);
     }
 
     #[test]

@@ -121,7 +121,6 @@ impl Experiment {
     fn learner(&self) -> Learner {
         // On a CPU nothing is lost by it; on a GPU some kernels have no such form.
         if self.device.is_cuda() {
-            tch::Cuda::cudnn_set_benchmark(true);
             torch_shim::allow_tf32(self.recipe.compute.precision != Precision::Fp32);
         } else {
             torch_shim::set_deterministic(true);

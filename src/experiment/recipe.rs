@@ -122,6 +122,7 @@ impl Recipe {
         let resize = self.images.resize.unwrap_or_default();
         let numbers = [
             ("train.lr", self.train.lr),
+            ("train.later_lr", self.train.later_lr.unwrap_or_default()),
             ("train.momentum", self.train.momentum),
             ("train.weight_decay", self.train.weight_decay),
             ("finetune.lr", self.finetune.lr),

@@ -40,10 +40,10 @@ impl Learner {
         let samples: Vec<Sample> = lesson.album.loader.data().memory().into_iter().chain(new).collect();
 
         let proxies = self.classifier.blocks().iter().map(Tensor::shallow_clone);
-        let mut sgd = Sgd::new(proxies, self.settings.train.momentum, self.settings.train.weight_decay);
+        let sgd = Sgd::new(proxies, self.settings.train.momentum, self.settings.train.weight_decay);
         let stage = Epochs { name: "finetune", epochs, lr, schedule: Schedule::Constant };
-        self.epochs(stage, lesson, &samples, &mut sgd, |learner, _, shown, _| {
-            let features = learner.network.look(&shown.images).features;
+        self.epochs(stage, lesson, &samples, &sgd, |learner, _, shown| {
+            let features = learner.network.look(&learner.images(shown)).features;
             let similarities = learner.classifier.similarities(&features);
             let scale = learner.classifier.scale().detach();
             let mut terms = Terms::default();

@@ -8,7 +8,7 @@ use super::complete::Features;
 use super::{Learner, Lesson, imagine};
 use crate::class::Slot;
 use crate::error::LearnError;
-use crate::evaluation::{Answers, Best};
+use crate::evaluation::{Answers, Best, harmonic};
 use crate::model::FeatureBank;
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor, no_grad};
@@ -19,17 +19,41 @@ use tch::{Device, Kind, Tensor, no_grad};
 pub struct CalibrateSettings {
     /// One in so many seen classes plays unseen. 0 leaves calibration out.
     pub one_in: usize,
+    /// What the model's own answers are calibrated for. The record has all others too.
+    pub answer: Aim,
+}
+
+/// What an offset is chosen for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aim {
+    /// Nothing: scores compete as they are.
+    #[default]
+    None,
+    /// Right answers over all classes, as many as are seen and unseen in the task.
+    Accuracy,
+    /// The harmonic mean of seen and unseen accuracy.
+    Harmonic,
+}
+
+/// What is taken off the scores of seen classes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Offsets {
+    /// For the best harmonic mean.
+    pub(super) harmonic: f32,
+    /// For the model's own answers.
+    pub(super) own: Option<f32>,
 }
 
 impl Default for CalibrateSettings {
     fn default() -> Self {
-        Self { one_in: 4 }
+        Self { one_in: 4, answer: Aim::default() }
     }
 }
 
 impl Learner {
-    /// The offset, or none where there is nothing to choose it on.
-    pub(super) fn offset(&self, lesson: &mut Lesson<'_>, bank: &FeatureBank) -> Result<Option<f32>, LearnError> {
+    /// The offsets, or none where there is nothing to choose them on.
+    pub(super) fn offsets(&self, lesson: &mut Lesson<'_>, bank: &FeatureBank) -> Result<Option<Offsets>, LearnError> {
         let one_in = self.settings.calibrate.one_in;
         let seeds = self.seeds.child("calibrate", lesson.task.number());
         let Some(mut generator) = self.fresh_generator(seeds)?.filter(|_| one_in > 1 && bank.len() >= 2 * one_in)
@@ -64,6 +88,17 @@ impl Learner {
             super::evaluate::extend(&mut answers.seen, &similarities, 0..known.len(), &order)?;
             super::evaluate::extend(unseen, &similarities, known.len()..order.len(), &order)?;
         }
-        Ok(answers.trade(|slot| !plays_unseen(&slot)).and_then(|trade| trade.best_offset()))
+        let trade = answers.trade(|slot| !plays_unseen(&slot));
+        let share = lesson.task.seen().len() as f64 / lesson.task.scenario().classes() as f64;
+        let accuracy = |seen: f64, unseen: f64| share * seen + (1.0 - share) * unseen;
+        Ok(trade.and_then(|trade| {
+            let harmonic = trade.best_offset(harmonic)?;
+            let own = match self.settings.calibrate.answer {
+                Aim::None => None,
+                Aim::Accuracy => trade.best_offset(accuracy),
+                Aim::Harmonic => Some(harmonic),
+            };
+            Some(Offsets { harmonic, own })
+        }))
     }
 }

@@ -8,7 +8,7 @@ use super::observer::Event;
 use super::{Learner, Lesson, Observer};
 use crate::class::{Slot, Slots};
 use crate::error::LearnError;
-use crate::model::{Adam, FeatureBank};
+use crate::model::{Adam, FeatureBank, repeat};
 use crate::seeds::Seeds;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,7 @@ impl Learner {
         let features = Features { rows, real: &bank, ghosts: &ghosts, real_proxies: self.classifier.proxies() };
         lesson.complete =
             Some(self.completed(&features, seeds, "complete", lesson.task.number(), &mut *lesson.observer)?);
-        lesson.offset = self.offset(lesson, &bank)?;
+        lesson.offsets = self.offsets(lesson, &bank)?;
         Ok(())
     }
 
@@ -72,7 +72,7 @@ impl Learner {
         let ghost_proxies = features.ghosts.values().map(|ghosts| at_mean(ghosts, &features.real_proxies).unsqueeze(0));
         let start: Vec<Tensor> = std::iter::once(features.real_proxies.detach()).chain(ghost_proxies).collect();
         let proxies = Tensor::cat(&start, 0).set_requires_grad(true);
-        let mut adam = Adam::new(vec![proxies.shallow_clone()], settings.lr);
+        let adam = Adam::new(vec![proxies.shallow_clone()], settings.lr);
 
         let of_class = |slot: &Slot| features.real.get(slot).or_else(|| features.ghosts.get(slot));
         let rows = Tensor::cat(&features.rows.iter().filter_map(of_class).collect::<Vec<_>>(), 0);
@@ -90,14 +90,17 @@ impl Learner {
         let scale = self.classifier.scale().detach();
         let classification = self.settings.loss.classification;
         let steps = total.div_ceil(settings.batch);
-        observer.notice(&Event::StageStarted { stage, steps: steps * settings.epochs });
-        let mut order: Vec<i64> = (0..total as i64).collect();
-        for epoch in 0..settings.epochs {
+        observer.notice(&Event::StageStarted { stage, steps: settings.epochs });
+        let order: Vec<i64> = (0..total as i64).collect();
+        let shuffled = Tensor::from_slice(&order).to_device(self.device);
+        let shuffle = |epoch: usize| {
+            let mut order = order.clone();
             order.shuffle(&mut seeds.stream("shuffle", epoch));
-            let shuffled = Tensor::from_slice(&order).to_device(self.device);
+            shuffled.shallow_clone().copy_(&Tensor::from_slice(&order));
+        };
+        let work = || {
             let mut sum = Tensor::zeros([1], (Kind::Float, self.device));
-            for step in 0..steps {
-                let start = step * settings.batch;
+            for start in (0..total).step_by(settings.batch) {
                 let picked = shuffled.narrow(0, start as i64, settings.batch.min(total - start) as i64);
                 let batch = rows.index_select(0, &picked);
                 let similarities = self.settings.model.similarity.between(&batch, &proxies);
@@ -105,15 +108,21 @@ impl Learner {
                 let loss = (losses * weights.index_select(0, &picked)).mean(Kind::Float);
                 adam.step(&loss);
                 sum += loss.detach();
-                observer.notice(&Event::Step);
             }
-            let value = f64::try_from(sum / steps as f64)?;
-            if !value.is_finite() {
+            sum / steps as f64
+        };
+        let mut failed = None;
+        repeat(self.device, self.settings.compute.graphs, settings.epochs, shuffle, work, |epoch, loss| {
+            let (value, epoch, of) = (f64::try_from(loss).unwrap_or(f64::NAN), epoch + 1, settings.epochs);
+            if !value.is_finite() && failed.is_none() {
                 let term = "nca".to_owned();
-                return Err(LearnError::NotFinite { term, value, task, epoch: epoch + 1, batch: steps });
+                failed = Some(LearnError::NotFinite { term, value, task, epoch, batch: steps });
             }
-            let (epoch, of, terms) = (epoch + 1, settings.epochs, [("nca", value)]);
-            observer.notice(&Event::Epoch { task, stage, epoch, of, lr: settings.lr, terms: &terms });
+            observer.notice(&Event::Step);
+            observer.notice(&Event::Epoch { task, stage, epoch, of, lr: settings.lr, terms: &[("nca", value)] });
+        });
+        if let Some(failed) = failed {
+            return Err(failed);
         }
         Ok(no_grad(|| proxies.detach().copy()))
     }

@@ -19,11 +19,15 @@ impl Learner {
         lesson.observer.notice(&Event::StageStarted { stage: "evaluate", steps });
 
         let all: Vec<Slot> = (0..lesson.task.scenario().classes()).map(|slot| Slot(slot as u16)).collect();
-        let mut answers = Answers { offset: lesson.offset, ..Default::default() };
+        let mut answers = Answers {
+            offset: lesson.offsets.map(|offsets| offsets.harmonic),
+            own_offset: lesson.offsets.and_then(|offsets| offsets.own),
+            ..Default::default()
+        };
         for shown in self.show_test(&album, BATCH) {
             let shown = shown?;
             let similarities = no_grad(|| {
-                let features = self.network.look(&shown.look().images).features;
+                let features = self.network.look(&self.images(shown.look())).features;
                 let similarities = match &lesson.complete {
                     Some(proxies) => self.settings.model.similarity.between(&features, proxies),
                     None => self.classifier.similarities(&features),

@@ -26,7 +26,7 @@ impl Learner {
         let (mut parts, mut row) = (Vec::new(), 0);
         for shown in self.show(&lesson.album, samples, pass, super::evaluate::BATCH) {
             let shown = shown?;
-            parts.push(self.network.look(&shown.images).features);
+            parts.push(self.network.look(&self.images(&shown)).features);
             for (slot, sample) in shown.slots.iter().zip(&shown.samples) {
                 let (samples, rows) = by_class.entry(*slot).or_default();
                 samples.push(*sample);

@@ -32,6 +32,9 @@ pub struct GhostSettings {
     /// Whether `f` itself trains on the images of future classes while they are ghosts: the partial oracle of Table 4.
     /// Only with the generator `real`.
     pub pixels: bool,
+    /// Whether features are brought to length 1 before `g` learns from them. The paper's are not; but the classifier sees
+    /// directions only, and long features of a class would outweigh its short ones.
+    pub unit: bool,
     /// At most so many real features of a class on the other side of each plane.
     pub svm_limit: usize,
     /// Where ghosts come from. Last, for it is a table.
@@ -40,7 +43,7 @@ pub struct GhostSettings {
 
 impl Default for GhostSettings {
     fn default() -> Self {
-        Self { per_class: 500, train: true, share: None, pixels: false, svm_limit: 500, generator: GeneratorKind::None }
+        Self { per_class: 500, train: true, share: None, pixels: false, unit: false, svm_limit: 500, generator: GeneratorKind::None }
     }
 }
 
@@ -58,13 +61,17 @@ pub(super) struct Ghosts {
 }
 
 impl Ghosts {
-    /// Ghosts to go with a batch of `images` images, and their slots.
-    pub(super) fn pick(&self, images: usize, stream: &mut Stream) -> (Tensor, Tensor) {
+    /// Which ghosts go with a batch of `images` images, `[ghosts]`.
+    pub(super) fn pick(&self, images: usize, stream: &mut Stream) -> Tensor {
         let count = ((images as f64 * self.share) as usize).max(1);
         let all = self.features.size()[0];
         let rows: Vec<i64> = (0..count).map(|_| stream.random_range(0..all)).collect();
-        let rows = Tensor::from_slice(&rows).to_device(self.features.device());
-        (self.features.index_select(0, &rows), self.targets.index_select(0, &rows))
+        Tensor::from_slice(&rows).to_device(self.features.device())
+    }
+
+    /// These ghosts, and their slots.
+    pub(super) fn take(&self, rows: &Tensor) -> (Tensor, Tensor) {
+        (self.features.index_select(0, rows), self.targets.index_select(0, rows))
     }
 }
 
@@ -82,9 +89,9 @@ impl Learner {
             return Err(LearnError::NoAttributes);
         }
         let order = self.sealed.scenario().order();
-        let rows: Vec<&[f32]> = order.iter().map(|class| catalogue.attributes(*class)).collect();
+        let rows: Vec<Vec<f32>> = order.iter().map(|class| catalogue.unit_attributes(*class)).collect();
         let attributes = attribute_rows(&rows, self.device);
-        Ok(kind.build(&attributes, self.network.width(), seeds.number("first weights", 1)))
+        Ok(kind.build(&attributes, self.network.width(), seeds.number("first weights", 1), self.settings.compute.graphs))
     }
 
     /// Trains `g` on the features of all seen classes.
@@ -112,7 +119,15 @@ impl Learner {
                 bank.entry(slot).or_default().push(class.features);
             }
         }
-        Ok(bank.into_iter().map(|(slot, parts)| (slot, Tensor::cat(&parts, 0))).collect())
+        Ok(bank.into_iter().map(|(slot, parts)| (slot, self.as_learned(&Tensor::cat(&parts, 0)))).collect())
+    }
+
+    /// Features as `g` learns from them.
+    fn as_learned(&self, features: &Tensor) -> Tensor {
+        match self.settings.ghosts.unit {
+            true => no_grad(|| unit_rows(features)),
+            false => features.shallow_clone(),
+        }
     }
 
     /// What a task may learn from: all images of its classes, and the memory.
@@ -128,7 +143,7 @@ impl Learner {
                 let future = lesson.album.loader.data().future_of_an_oracle();
                 let features = self.features(lesson, &future, Pass::Look)?;
                 let wanted = features.into_iter().filter(|(slot, _)| slots.contains(*slot));
-                Ok(wanted.map(|(slot, class)| (slot, class.features)).collect())
+                Ok(wanted.map(|(slot, class)| (slot, self.as_learned(&class.features))).collect())
             }
             (_, Some(generator)) => {
                 let count = self.settings.ghosts.per_class;
@@ -198,7 +213,7 @@ pub(super) fn fit(
     let (of, lr) = (generator.epochs(), generator.rate());
     observer.notice(&Event::StageStarted { stage, steps: of });
     let mut failed = None;
-    generator.fit(bank, seed, &mut |epoch, loss| {
+    let mut told = |epoch: usize, loss: f64| {
         if !loss.is_finite() && failed.is_none() {
             failed = Some(LearnError::NotFinite { term: "mmd".to_owned(), value: loss, task, epoch, batch: 1 });
         }
@@ -207,7 +222,9 @@ pub(super) fn fit(
         if epoch % 50 == 0 || epoch == of {
             observer.notice(&Event::Epoch { task, stage, epoch, of, lr, terms: &[("mmd", loss)] });
         }
-    });
+    };
+    // Distances are small differences of large numbers.
+    torch_shim::without_tf32(|| generator.fit(bank, seed, &mut told));
     failed.map_or(Ok(()), Err)
 }
 

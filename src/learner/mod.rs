@@ -11,11 +11,12 @@ pub mod observer;
 mod optimizer;
 mod remember;
 mod shown;
+mod steps;
 mod stock;
 mod train;
 
 pub use balance::FinetuneSettings;
-pub use calibrate::CalibrateSettings;
+pub use calibrate::{Aim, CalibrateSettings};
 pub use complete::CompleteSettings;
 pub use imagine::GhostSettings;
 pub use observer::{Event, Observer, Silent};
@@ -30,6 +31,7 @@ use crate::memory::{Memory, MemorySettings};
 use crate::model::{Compute, CosineClassifier, FeatureBank, Generator, GeneratorKind, ModelSettings, Network};
 use crate::scenario::{Stage, Task, plan};
 use crate::seeds::Seeds;
+use calibrate::Offsets;
 use imagine::Ghosts;
 use remember::Exemplars;
 use shown::Album;
@@ -101,7 +103,7 @@ struct Lesson<'a> {
     /// The proxies of all classes, seen and future.
     complete: Option<Tensor>,
     /// What is taken off the scores of seen classes, when calibrated.
-    offset: Option<f32>,
+    offsets: Option<Offsets>,
     observer: &'a mut dyn Observer,
 }
 
@@ -190,7 +192,7 @@ impl Learner {
             ghosts: None,
             bank: None,
             complete: None,
-            offset: None,
+            offsets: None,
             observer,
         })
     }

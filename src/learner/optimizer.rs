@@ -35,12 +35,12 @@ impl Sgd {
     }
 
     /// The learning rate of the steps to come.
-    pub fn set_rate(&mut self, rate: f64) {
-        let _ = self.rate.fill_(rate);
+    pub fn set_rate(&self, rate: f64) {
+        let _ = self.rate.shallow_clone().fill_(rate);
     }
 
     /// Goes down the gradient of `loss`.
-    pub fn step(&mut self, loss: &Tensor) {
+    pub fn step(&self, loss: &Tensor) {
         torch_shim::clear_gradients(&self.parameters);
         loss.backward();
         torch_shim::sgd_step(&self.parameters, &self.velocities, &self.rate, self.momentum, self.weight_decay);
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn two_steps_by_hand() {
         let parameter = Tensor::from_slice(&[1.0]).set_requires_grad(true);
-        let mut sgd = Sgd::new([parameter.shallow_clone()], 0.5, 0.1);
+        let sgd = Sgd::new([parameter.shallow_clone()], 0.5, 0.1);
         sgd.set_rate(0.1);
         for expected in [0.79, 0.5191] {
             sgd.step(&parameter.square().sum(Kind::Double));

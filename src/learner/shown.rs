@@ -3,7 +3,7 @@
 //! Two ways lead there. Threads make bytes of what a glance sees and the device takes them over; or the images lie on
 //! the device already, in a [`Stock`], and are looked at there. Both choose the same glances.
 
-use super::stock::Stock;
+use super::stock::{Glances, Stock};
 use super::Learner;
 use crate::class::Slot;
 use crate::data::{Batch, Loader, Pass, Sample};
@@ -18,24 +18,57 @@ pub(super) struct Album {
     pub(super) stock: Option<Stock>,
 }
 
-/// A batch as the network takes it.
-pub(super) struct Shown {
-    /// Normalized, `[batch, channels, size, size]`.
-    pub(super) images: Tensor,
+/// A batch, ready to be looked at.
+pub(super) struct Shown<'a> {
     /// Their slots, `[batch]`.
     pub(super) targets: Tensor,
-    /// The same as plain numbers.
+    /// Which ghosts go with them, `[ghosts]`, where some do.
+    pub(super) ghosts: Option<Tensor>,
+    /// The slots as plain numbers.
     pub(super) slots: Vec<Slot>,
     /// Which images they are.
     pub(super) samples: Vec<Sample>,
+    source: Source<'a>,
+}
+
+enum Source<'a> {
+    /// What was seen, `[batch, channels, size, size]` bytes.
+    Bytes(Tensor),
+    /// What is to be seen.
+    Stock(&'a Stock, Glances),
+}
+
+impl<'a> Shown<'a> {
+    /// All tensors that a step reads and that change from one batch to the next.
+    pub(super) fn tensors(&self) -> Vec<&Tensor> {
+        let source = match &self.source {
+            Source::Bytes(bytes) => vec![bytes],
+            Source::Stock(_, glances) => glances.tensors(),
+        };
+        source.into_iter().chain([&self.targets]).chain(&self.ghosts).collect()
+    }
+
+    /// The same batch in tensors of its own.
+    pub(super) fn copy(&self) -> Self {
+        Self {
+            targets: self.targets.copy(),
+            ghosts: self.ghosts.as_ref().map(Tensor::copy),
+            slots: self.slots.clone(),
+            samples: self.samples.clone(),
+            source: match &self.source {
+                Source::Bytes(bytes) => Source::Bytes(bytes.copy()),
+                Source::Stock(stock, glances) => Source::Stock(stock, glances.copy()),
+            },
+        }
+    }
 }
 
 /// A batch of test images. A type of its own: no training step takes it.
-pub(super) struct ShownTest(Shown);
+pub(super) struct ShownTest<'a>(Shown<'a>);
 
-impl ShownTest {
+impl<'a> ShownTest<'a> {
     /// To look at, for an answer.
-    pub(super) fn look(&self) -> &Shown {
+    pub(super) fn look(&self) -> &Shown<'a> {
         &self.0
     }
 }
@@ -51,7 +84,7 @@ impl Learner {
         samples: &[Sample],
         pass: Pass,
         batch: usize,
-    ) -> Shows<'a, Shown> {
+    ) -> Shows<'a, Shown<'a>> {
         match &album.stock {
             Some(stock) => self.show_stock(stock, album, pass.order(samples), pass, batch),
             None => {
@@ -62,7 +95,7 @@ impl Learner {
     }
 
     /// One pass over the test images of all classes, in order.
-    pub(super) fn show_test<'a>(&'a self, album: &'a Album, batch: usize) -> Shows<'a, ShownTest> {
+    pub(super) fn show_test<'a>(&'a self, album: &'a Album, batch: usize) -> Shows<'a, ShownTest<'a>> {
         match self.test_stock.as_ref().and_then(Option::as_ref) {
             Some(stock) => {
                 let test = album.loader.data().test().to_vec();
@@ -82,7 +115,7 @@ impl Learner {
         samples: Vec<Sample>,
         pass: Pass,
         batch: usize,
-    ) -> Shows<'a, Shown> {
+    ) -> Shows<'a, Shown<'a>> {
         let slots: Vec<Slot> = samples.iter().map(|sample| album.loader.data().slot(sample)).collect();
         let targets = self.targets(&slots);
         let glances = stock.glances(&samples, pass, self.settings.view);
@@ -91,28 +124,35 @@ impl Learner {
             let end = samples.len().min(start + batch);
             let (from, count) = (start as i64, (end - start) as i64);
             Ok(Shown {
-                images: self.normalized(&stock.show(&glances, from, count)),
                 targets: targets.narrow(0, from, count),
+                ghosts: None,
                 slots: slots[start..end].to_vec(),
                 samples: samples[start..end].to_vec(),
+                source: Source::Stock(stock, glances.narrow(from, count)),
             })
         }))
     }
 
-    /// A batch that threads have made ready: bytes go to the device, and become numbers there.
-    fn shown(&self, batch: &Batch) -> Shown {
+    /// A batch that threads have made ready.
+    fn shown(&self, batch: &Batch) -> Shown<'static> {
         let shape = [batch.slots.len() as i64, batch.channels as i64, batch.size as i64, batch.size as i64];
-        let pixels = Tensor::from_slice(&batch.pixels).reshape(shape).to_device(self.device).to_kind(Kind::Float);
+        let bytes = Tensor::from_slice(&batch.pixels).reshape(shape).to_device(self.device);
         Shown {
-            images: self.normalized(&pixels),
             targets: self.targets(&batch.slots),
+            ghosts: None,
             slots: batch.slots.clone(),
             samples: batch.samples.clone(),
+            source: Source::Bytes(bytes),
         }
     }
 
-    /// Pixels from 0 to 255, `[batch, channels, size, size]`, as the network takes them.
-    fn normalized(&self, pixels: &Tensor) -> Tensor {
+    /// What is seen, as the network takes it: `[batch, channels, size, size]`, normalized. Bytes become numbers on the
+    /// device.
+    pub(super) fn images(&self, shown: &Shown<'_>) -> Tensor {
+        let pixels = match &shown.source {
+            Source::Bytes(bytes) => bytes.to_kind(Kind::Float),
+            Source::Stock(stock, glances) => stock.show(glances),
+        };
         pixels * &self.slope + &self.shift
     }
 

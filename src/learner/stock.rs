@@ -38,6 +38,23 @@ pub(super) struct Glances {
     mirrored: bool,
 }
 
+impl Glances {
+    /// `count` of them from `from`.
+    pub(super) fn narrow(&self, from: i64, count: i64) -> Self {
+        let part = |tensor: &Tensor| tensor.narrow(0, from, count);
+        Self { rows: part(&self.rows), how: self.how.as_ref().map(part), mirrored: self.mirrored }
+    }
+
+    /// The same in tensors of its own.
+    pub(super) fn copy(&self) -> Self {
+        Self { rows: self.rows.copy(), how: self.how.as_ref().map(Tensor::copy), mirrored: self.mirrored }
+    }
+
+    pub(super) fn tensors(&self) -> Vec<&Tensor> {
+        std::iter::once(&self.rows).chain(&self.how).collect()
+    }
+}
+
 impl Stock {
     /// Reads `samples` and lays them out on `device`; none where they differ in size or are too many.
     pub(super) fn gather(
@@ -91,13 +108,13 @@ impl Stock {
         Glances { rows, how, mirrored: matches!(pass, Pass::LookMirrored) }
     }
 
-    /// What is seen at `count` places from `from`: `[count, channels, size, size]`, from 0 to 255.
-    pub(super) fn show(&self, glances: &Glances, from: i64, count: i64) -> Tensor {
-        let images = self.pixels.index_select(0, &glances.rows.narrow(0, from, count)).to_kind(Kind::Float);
+    /// What is seen: `[images, channels, size, size]`, from 0 to 255.
+    pub(super) fn show(&self, glances: &Glances) -> Tensor {
+        let images = self.pixels.index_select(0, &glances.rows).to_kind(Kind::Float);
         match &glances.how {
             None if glances.mirrored => images.flip([3i64]),
             None => images,
-            Some(how) => no_grad(|| self.seen(&images, &how.narrow(0, from, count))),
+            Some(how) => no_grad(|| self.seen(&images, how)),
         }
     }
 
@@ -161,8 +178,7 @@ mod tests {
             for pass in [Pass::Learn(Seeds::new(3)), Pass::Look, Pass::LookMirrored] {
                 let batch = loader.pass(&samples, pass).next().expect("a batch").expect("readable");
                 let glances = stock.glances(&pass.order(&samples), pass, view);
-                let count = samples.len() as i64;
-                let found = stock.show(&glances, 0, count).flatten(0, -1);
+                let found = stock.show(&glances).flatten(0, -1);
                 let gap = (found - Tensor::from_slice(&batch.pixels).to_kind(Kind::Float)).abs();
                 let (most, mean) = (gap.max(), gap.mean(Kind::Float));
                 let (most, mean) = (f64::try_from(most).expect("one"), f64::try_from(mean).expect("one"));

@@ -4,12 +4,12 @@ use super::observer::Event;
 use super::optimizer::{Schedule, Sgd};
 use super::{Learner, Lesson};
 use super::shown::Shown;
+use super::steps::{Steps, Values};
 use crate::data::{Pass, Sample};
 use crate::error::LearnError;
 use crate::loss::{Terms, distill};
 use crate::model::classifier::fresh_proxies;
 use crate::model::drawn;
-use crate::seeds::Seeds;
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
@@ -23,6 +23,9 @@ pub struct TrainSettings {
     pub batch: usize,
     /// The learning rate at the start of each task.
     pub lr: f64,
+    /// The same from the second task on, where it is another: a smaller one forgets less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later_lr: Option<f64>,
     /// How it falls.
     pub schedule: Schedule,
     /// SGD's momentum.
@@ -39,6 +42,7 @@ impl Default for TrainSettings {
             epochs: 90,
             batch: 64,
             lr: 0.1,
+            later_lr: None,
             schedule: Schedule::Cosine,
             momentum: 0.9,
             weight_decay: 1e-4,
@@ -64,33 +68,32 @@ impl Learner {
             parameters.push(self.classifier.raw_scale().shallow_clone());
         }
         parameters.extend(lesson.ghosts.iter().map(|ghosts| ghosts.proxies.shallow_clone()));
-        let mut sgd = Sgd::new(parameters, settings.momentum, settings.weight_decay);
+        let sgd = Sgd::new(parameters, settings.momentum, settings.weight_decay);
 
         let mut samples = self.readable(lesson);
         if self.settings.ghosts.pixels && lesson.ghosts.is_some() {
             samples.extend(lesson.album.loader.data().future_of_an_oracle());
         }
-        let stage = Epochs { name: "train", epochs: settings.epochs, lr: settings.lr, schedule: settings.schedule };
-        self.epochs(stage, lesson, &samples, &mut sgd, |learner, lesson, shown, seeds| {
-            learner.terms(lesson, shown, seeds)
-        })
+        let lr = settings.later_lr.filter(|_| !lesson.task.is_first()).unwrap_or(settings.lr);
+        let stage = Epochs { name: "train", epochs: settings.epochs, lr, schedule: settings.schedule };
+        self.epochs(stage, lesson, &samples, &sgd, Self::terms)
     }
 
     /// Eq. 3: classification, and distillation where there is a teacher. With ghosts Eq. 6: they join the real features at
-    /// the classifier, and planes keep room for them. `seeds` are those of this batch.
-    fn terms(&self, lesson: &Lesson<'_>, shown: &Shown, seeds: Seeds) -> Terms {
-        let Shown { images, targets, .. } = shown;
-        let new = self.network.extract(images, true);
+    /// the classifier, and planes keep room for them.
+    fn terms(&self, lesson: &Lesson<'_>, shown: &Shown<'_>) -> Terms {
+        let (images, targets) = (self.images(shown), &shown.targets);
+        let new = self.network.extract(&images, true);
 
         let mut terms = Terms::default();
         let (loss, scale) = (&self.settings.loss, self.classifier.scale());
-        match &lesson.ghosts {
+        match lesson.ghosts.as_ref().zip(shown.ghosts.as_ref()) {
             None => {
                 let similarities = self.classifier.similarities(&new.features);
                 terms.push("nca", loss.classification.loss(&similarities, &scale, targets));
             }
-            Some(ghosts) => {
-                let (features, theirs) = ghosts.pick(shown.slots.len(), &mut seeds.stream("ghosts", 0));
+            Some((ghosts, rows)) => {
+                let (features, theirs) = ghosts.take(rows);
                 let features = Tensor::cat(&[new.features.shallow_clone(), features], 0);
                 let targets = Tensor::cat(&[targets.shallow_clone(), theirs], 0);
                 let proxies = Tensor::cat(&[self.classifier.proxies(), ghosts.proxies.shallow_clone()], 0);
@@ -107,7 +110,7 @@ impl Learner {
             terms.push("ranking", ranking * loss.ranking.weight);
         }
         if let (Some(teacher), Some(distillation)) = (&lesson.teacher, loss.distillation.get()) {
-            let old = teacher.look(images);
+            let old = teacher.look(&images);
             terms.extend(distillation.terms(&old, &new), distill::factor(&lesson.task));
         }
         terms
@@ -119,25 +122,31 @@ impl Learner {
         stage: Epochs,
         lesson: &mut Lesson<'_>,
         samples: &[Sample],
-        sgd: &mut Sgd,
-        terms_of: impl Fn(&Self, &Lesson<'_>, &Shown, Seeds) -> Terms,
+        sgd: &Sgd,
+        terms_of: impl Fn(&Self, &Lesson<'_>, &Shown<'_>) -> Terms,
     ) -> Result<(), LearnError> {
         let seeds = self.seeds.child(stage.name, lesson.task.number());
         let (album, batch) = (lesson.album.clone(), self.settings.train.batch);
         let steps = stage.epochs * samples.len().div_ceil(batch);
         lesson.observer.notice(&Event::StageStarted { stage: stage.name, steps });
+        let mut taken = Steps::new(self.device, batch, self.settings.compute.graphs);
         for epoch in 0..stage.epochs {
             let lr = stage.schedule.rate(stage.lr, epoch, stage.epochs);
             sgd.set_rate(lr);
             let mut tally = Tally::default();
             let seeds = seeds.child("epoch", epoch);
             for (number, shown) in self.show(&album, samples, Pass::Learn(seeds), batch).enumerate() {
-                let shown = shown?;
+                let mut shown = shown?;
+                shown.ghosts = lesson.ghosts.as_ref().map(|ghosts| {
+                    ghosts.pick(shown.slots.len(), &mut seeds.child("batch", number).stream("ghosts", 0))
+                });
                 // BatchNorm has no variance of a single value: a batch of one, left over at the end, sits out.
                 if shown.slots.len() > 1 || samples.len() == 1 {
-                    let terms = terms_of(self, lesson, &shown, seeds.child("batch", number));
-                    sgd.step(&terms.total());
-                    tally.add(&terms);
+                    tally.add(taken.take(&shown, |shown| {
+                        let terms = terms_of(self, lesson, shown);
+                        sgd.step(&terms.total());
+                        terms
+                    }));
                 }
                 lesson.observer.notice(&Event::Step);
             }
@@ -171,9 +180,9 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, terms: &Terms) {
-        self.names = terms.names();
-        self.batches.push(terms.values());
+    fn add(&mut self, step: Values) {
+        self.names = step.names;
+        self.batches.push(step.values);
     }
 
     /// The mean of each term; an error if one was no number.
@@ -204,7 +213,7 @@ mod tests {
             let mut terms = Terms::default();
             terms.push("nca", Tensor::from(1.0));
             terms.push("pod", Tensor::from(pod));
-            tally.add(&terms);
+            tally.add(terms.into());
         }
         let error = tally.means(2, 7).expect_err("a NaN");
         assert_eq!(error.to_string(), "`pod` is NaN in task 2, epoch 7, batch 2");
@@ -216,7 +225,7 @@ mod tests {
         for nca in [1.0, 2.0, 6.0] {
             let mut terms = Terms::default();
             terms.push("nca", Tensor::from(nca));
-            tally.add(&terms);
+            tally.add(terms.into());
         }
         assert_eq!(tally.means(1, 1).expect("finite"), [("nca", 3.0)]);
     }

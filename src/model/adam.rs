@@ -30,7 +30,7 @@ impl Adam {
     }
 
     /// Goes down the gradient of `loss`.
-    pub fn step(&mut self, loss: &Tensor) {
+    pub fn step(&self, loss: &Tensor) {
         torch_shim::clear_gradients(&self.parameters);
         loss.backward();
         torch_shim::adam_step(&self.parameters, &self.state, &self.rate);
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn two_steps_by_hand() {
         let parameter = Tensor::from_slice(&[1.0f32]).set_requires_grad(true);
-        let mut adam = Adam::new(vec![parameter.shallow_clone()], 0.1);
+        let adam = Adam::new(vec![parameter.shallow_clone()], 0.1);
         for expected in [0.9, 0.800_413] {
             adam.step(&parameter.square().sum(Kind::Float));
             assert!((parameter.double_value(&[0]) - expected).abs() < 1e-5, "{}", parameter.double_value(&[0]));

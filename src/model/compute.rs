@@ -11,13 +11,15 @@ pub struct Compute {
     pub precision: Precision,
     /// How images and maps lie in memory.
     pub layout: Layout,
+    /// Whether a GPU records a step and starts it again with one call.
+    pub graphs: bool,
     /// Decoded images kept at hand, at most, in MiB of memory.
     pub keep_mib: u32,
 }
 
 impl Default for Compute {
     fn default() -> Self {
-        Self { precision: Precision::default(), layout: Layout::default(), keep_mib: 2048 }
+        Self { precision: Precision::default(), layout: Layout::default(), graphs: true, keep_mib: 2048 }
     }
 }
 

@@ -8,6 +8,7 @@ pub mod extractor;
 pub mod generator;
 mod network;
 pub mod norm;
+mod repeat;
 
 pub use adam::Adam;
 pub use classifier::{CosineClassifier, Similarity};
@@ -16,6 +17,7 @@ pub use draw::drawn;
 pub use extractor::{Backbone, Extractor, Representation};
 pub use generator::{FeatureBank, Generator, GeneratorKind};
 pub use network::Network;
+pub use repeat::repeat;
 
 use serde::{Deserialize, Serialize};
 

@@ -3,9 +3,13 @@
 #include <dlfcn.h>
 #include <sys/resource.h>
 
+#include <cstddef>
 #include <exception>
+#include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/Context.h>
@@ -14,6 +18,7 @@
 #include <ATen/ops/_fused_sgd.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 // As <ATen/autocast_mode.h> declares them; that header pulls in every operator and would triple the build.
 namespace at::autocast {
@@ -54,6 +59,68 @@ const at::Tensor &borrowed(const void *tensor) { return *static_cast<const at::T
 // Null where CUDA was never loaded: the allocator registers itself when it is.
 c10::DeviceAllocator *cuda_allocator() {
   return dynamic_cast<c10::DeviceAllocator *>(c10::GetAllocator(at::kCUDA));
+}
+
+// at::cuda::CUDAGraph, found by name once libtorch's CUDA half is open: this file is linked against the CPU half alone,
+// and the class's header wants CUDA's. The signatures are those of torch 2.11's <ATen/cuda/CUDAGraph.h>.
+struct GraphCalls {
+  using Pool = std::pair<unsigned long long, unsigned long long>;
+  void (*construct)(void *, bool);
+  void (*destroy)(void *);
+  void (*capture_begin)(void *, Pool, int);
+  void (*capture_end)(void *);
+  void (*replay)(void *);
+
+  GraphCalls() {
+    find(construct, "_ZN2at4cuda9CUDAGraphC1Eb");
+    find(destroy, "_ZN2at4cuda9CUDAGraphD1Ev");
+    find(capture_begin, "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode");
+    find(capture_end, "_ZN2at4cuda9CUDAGraph11capture_endEv");
+    find(replay, "_ZN2at4cuda9CUDAGraph6replayEv");
+  }
+
+  template <typename Function>
+  static void find(Function &function, const char *name) {
+    void *library = dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_NOLOAD);
+    void *symbol = library != nullptr ? dlsym(library, name) : nullptr;
+    if (symbol == nullptr) {
+      throw std::runtime_error(std::string("libtorch_cuda.so has no ") + name);
+    }
+    function = reinterpret_cast<Function>(symbol);
+  }
+};
+
+const GraphCalls &graph_calls() {
+  static const GraphCalls calls;
+  return calls;
+}
+
+const c10::impl::DeviceGuardImplInterface &cuda_guard() { return *c10::impl::getDeviceGuardImpl(at::kCUDA); }
+
+// A graph in memory that is larger than the class (some 250 bytes), and the stream it was recorded on.
+struct Graph {
+  alignas(std::max_align_t) unsigned char object[1024];
+  c10::Stream outside;
+  bool recording = false;
+
+  explicit Graph(c10::Stream stream) : outside(stream) { graph_calls().construct(object, false); }
+  ~Graph() { graph_calls().destroy(object); }
+  Graph(const Graph &) = delete;
+  Graph &operator=(const Graph &) = delete;
+};
+
+Graph &graph_of(void *graph) { return *static_cast<Graph *>(graph); }
+
+// Leaves the recording, whatever becomes of it: the stream from before is the current one again.
+void end_recording(Graph &graph) {
+  graph.recording = false;
+  try {
+    graph_calls().capture_end(graph.object);
+  } catch (...) {
+    cuda_guard().exchangeStream(graph.outside);
+    throw;
+  }
+  cuda_guard().exchangeStream(graph.outside);
 }
 
 } // namespace
@@ -182,6 +249,10 @@ int shim_allow_tf32(int on) {
   });
 }
 
+int shim_is_tf32_allowed(int *answer) {
+  return guarded([&] { *answer = at::globalContext().allowTF32CuBLAS() ? 1 : 0; });
+}
+
 int shim_cuda_peak(int index, int *known, uint64_t *bytes) {
   return guarded([&] {
     auto *allocator = cuda_allocator();
@@ -202,6 +273,51 @@ int shim_cuda_reset_peak(int index) {
     }
   });
 }
+
+int shim_graph_begin(int index, void **result) {
+  return guarded([&] {
+    const auto &guard = cuda_guard();
+    const c10::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
+    guard.synchronizeDevice(device.index());
+    // A recording cannot be made on the default stream.
+    auto graph = std::make_unique<Graph>(guard.getStream(device));
+    guard.exchangeStream(guard.getStreamFromGlobalPool(device, /*isHighPriority=*/false));
+    try {
+      // Thread-local: what other threads do meanwhile, such as reading images, is none of its business.
+      const int thread_local_mode = 1;
+      graph_calls().capture_begin(graph->object, {0, 0}, thread_local_mode);
+    } catch (...) {
+      guard.exchangeStream(graph->outside);
+      throw;
+    }
+    graph->recording = true;
+    *result = graph.release();
+  });
+}
+
+int shim_graph_end(void *graph) {
+  const int code = guarded([&] { end_recording(graph_of(graph)); });
+  if (code != 0) {
+    shim_graph_free(graph);
+  }
+  return code;
+}
+
+int shim_graph_abandon(void *graph) {
+  const int code = guarded([&] {
+    if (graph_of(graph).recording) {
+      end_recording(graph_of(graph));
+    }
+  });
+  shim_graph_free(graph);
+  return code;
+}
+
+int shim_graph_replay(void *graph) {
+  return guarded([&] { graph_calls().replay(graph_of(graph).object); });
+}
+
+void shim_graph_free(void *graph) { delete static_cast<Graph *>(graph); }
 
 int shim_ram_peak(uint64_t *bytes) {
   return guarded([&] {

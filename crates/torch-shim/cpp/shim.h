@@ -37,10 +37,21 @@ int shim_adam_step(void *const *parameters, void *const *means, void *const *squ
 int shim_set_deterministic(int on);
 int shim_is_deterministic(int *answer);
 int shim_allow_tf32(int on);
+int shim_is_tf32_allowed(int *answer);
 
 // The most bytes that tensors held at once on a CUDA device; `known` is 0 where no allocator runs yet.
 int shim_cuda_peak(int index, int *known, uint64_t *bytes);
 int shim_cuda_reset_peak(int index);
+
+// CUDA graphs: work recorded once and started again with one call. They need libtorch's CUDA half, opened before.
+// Begins to record what this thread (and the backward passes it starts) asks of the device.
+int shim_graph_begin(int index, void **graph);
+// Ends the recording; on failure the graph is gone.
+int shim_graph_end(void *graph);
+// Gives up a recording after a failure within it.
+int shim_graph_abandon(void *graph);
+int shim_graph_replay(void *graph);
+void shim_graph_free(void *graph);
 
 // The largest resident size of this process so far, from `getrusage`.
 int shim_ram_peak(uint64_t *bytes);

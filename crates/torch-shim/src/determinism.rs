@@ -37,3 +37,22 @@ pub fn allow_tf32(on: bool) {
     // SAFETY: takes a number only.
     assume(unsafe { ffi::shim_allow_tf32(c_int::from(on)) });
 }
+
+/// Runs `f` in full single precision, and leaves the setting as it was.
+pub fn without_tf32<T>(f: impl FnOnce() -> T) -> T {
+    let mut before = 0;
+    // SAFETY: `before` outlives the call.
+    assume(unsafe { ffi::shim_is_tf32_allowed(&mut before) });
+    let _restore = Restore(before != 0);
+    allow_tf32(false);
+    f()
+}
+
+/// Sets TF32 back on drop, also when `f` panics.
+struct Restore(bool);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        allow_tf32(self.0);
+    }
+}

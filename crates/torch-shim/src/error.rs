@@ -12,6 +12,11 @@ pub struct ShimError {
 }
 
 impl ShimError {
+    /// For what is refused before libtorch is asked.
+    pub(crate) fn new(message: &str) -> Self {
+        Self { message: message.to_owned() }
+    }
+
     /// The message as libtorch gave it.
     pub fn message(&self) -> &str {
         &self.message

@@ -1,6 +1,6 @@
 //! The functions of `cpp/shim.h`, one to one.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
 use torch_sys::C_tensor;
 
@@ -38,7 +38,13 @@ unsafe extern "C" {
     pub(crate) fn shim_set_deterministic(on: c_int) -> c_int;
     pub(crate) fn shim_is_deterministic(answer: *mut c_int) -> c_int;
     pub(crate) fn shim_allow_tf32(on: c_int) -> c_int;
+    pub(crate) fn shim_is_tf32_allowed(answer: *mut c_int) -> c_int;
     pub(crate) fn shim_cuda_peak(index: c_int, known: *mut c_int, bytes: *mut u64) -> c_int;
     pub(crate) fn shim_cuda_reset_peak(index: c_int) -> c_int;
+    pub(crate) fn shim_graph_begin(index: c_int, graph: *mut *mut c_void) -> c_int;
+    pub(crate) fn shim_graph_end(graph: *mut c_void) -> c_int;
+    pub(crate) fn shim_graph_abandon(graph: *mut c_void) -> c_int;
+    pub(crate) fn shim_graph_replay(graph: *mut c_void) -> c_int;
+    pub(crate) fn shim_graph_free(graph: *mut c_void);
     pub(crate) fn shim_ram_peak(bytes: *mut u64) -> c_int;
 }

@@ -6,7 +6,8 @@
 //! | [`autocast_bf16`] | tch's autocast is fp16, on CUDA only |
 //! | [`channels_last`] | the layout in which convolutions on large images are faster |
 //! | [`sgd_step`], [`adam_step`], [`clear_gradients`] | a step on all parameters in a few calls instead of several for each |
-//! | [`set_deterministic`], [`allow_tf32`] | the same numbers twice, or more of them per second |
+//! | [`Graph`] | work recorded once, started again with one call |
+//! | [`set_deterministic`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
 //! | [`peak_memory`], [`peak_ram`] | what a run needs of a machine |
 //!
 //! The C++ half is `cpp/shim.cpp`: it catches every exception, and [`ShimError`] carries the message.
@@ -18,14 +19,16 @@ mod cuda;
 mod determinism;
 mod error;
 mod ffi;
+mod graph;
 mod layout;
 mod memory;
 mod optimizer;
 
 pub use autocast::autocast_bf16;
 pub use cuda::{Cuda, open_cuda};
-pub use determinism::{allow_tf32, is_deterministic, set_deterministic};
+pub use determinism::{allow_tf32, is_deterministic, set_deterministic, without_tf32};
 pub use error::ShimError;
+pub use graph::Graph;
 pub use layout::{channels_last, is_channels_last, try_channels_last};
 pub use memory::{peak_memory, peak_ram, reset_peak_memory};
 pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};

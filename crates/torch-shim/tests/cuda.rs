@@ -4,8 +4,8 @@
 
 use tch::{Device, Kind, Tensor};
 use torch_shim::{
-    Cuda, allow_tf32, autocast_bf16, channels_last, is_channels_last, open_cuda, peak_memory, reset_peak_memory,
-    set_deterministic,
+    Cuda, Graph, allow_tf32, autocast_bf16, channels_last, clear_gradients, is_channels_last, open_cuda, peak_memory,
+    reset_peak_memory, set_deterministic, sgd_step,
 };
 
 const GPU: (Kind, Device) = (Kind::Float, Device::Cuda(0));
@@ -89,4 +89,71 @@ fn deterministic_mode_multiplies_and_convolves() {
     images.conv2d(&weights, None::<Tensor>, 1, 1, 1, 1).sum(Kind::Float).backward();
     assert!(weights.grad().defined());
     set_deterministic(false);
+}
+
+/// A weight that learns: 100 steps from a graph end where 100 steps without one do.
+#[test]
+fn a_graph_does_what_it_recorded() {
+    if !gpu() {
+        return;
+    }
+    let learn = |graphed: bool| -> f64 {
+        let weight = Tensor::ones([1], GPU).set_requires_grad(true);
+        let (parameters, velocities) = (vec![weight.shallow_clone()], vec![Tensor::zeros([1], GPU)]);
+        let (input, rate) = (Tensor::zeros([1], GPU), Tensor::zeros([1], GPU));
+        let step = || {
+            clear_gradients(&parameters);
+            let loss = (&weight * &input - 3.0).square().sum(Kind::Float);
+            loss.backward();
+            sgd_step(&parameters, &velocities, &rate, 0.9, 0.0);
+            loss
+        };
+        let mut graph = None;
+        for number in 0..100 {
+            let _ = input.shallow_clone().fill_(1.0 + f64::from(number % 3) / 10.0);
+            let _ = rate.shallow_clone().fill_(0.01 / f64::from(1 + number / 50));
+            match (&graph, graphed && number >= 2) {
+                (_, false) => drop(step()),
+                (None, true) => graph = Some(Graph::record(Device::Cuda(0), step).expect("a recording").0),
+                (Some(_), true) => {}
+            }
+            if let Some(graph) = &graph {
+                graph.replay().expect("a replay");
+            }
+        }
+        weight.double_value(&[0])
+    };
+    assert!((learn(true) - learn(false)).abs() < 1e-5);
+}
+
+#[test]
+fn a_graph_draws_new_numbers_each_time() {
+    if !gpu() {
+        return;
+    }
+    let (graph, drawn) = Graph::record(Device::Cuda(0), || Tensor::randn([4], GPU)).expect("a recording");
+    let draw = || {
+        graph.replay().expect("a replay");
+        Vec::<f64>::try_from(&drawn).expect("numbers")
+    };
+    let (first, second) = (draw(), draw());
+    assert_ne!(first, second);
+    tch::manual_seed(5);
+    let third = draw();
+    tch::manual_seed(5);
+    assert_eq!(draw(), third);
+}
+
+/// Reading a value back is not allowed while recording; afterwards the GPU works as before.
+#[test]
+fn a_recording_that_fails_does_no_harm() {
+    if !gpu() {
+        return;
+    }
+    let ones = Tensor::ones([4], GPU);
+    let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        Graph::record(Device::Cuda(0), || ones.sum(Kind::Float).double_value(&[])).map(|_| ())
+    }));
+    assert!(!matches!(failed, Ok(Ok(()))), "a recording that reads back cannot succeed");
+    assert_eq!(f64::try_from(ones.sum(Kind::Float)).expect("one number"), 4.0);
 }

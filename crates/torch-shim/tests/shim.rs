@@ -153,3 +153,25 @@ fn touching_memory_raises_the_peak() {
     assert!(touched.iter().all(|byte| *byte == 1));
     assert!(after >= before + (SIZE as u64) / 2, "{before} then {after}");
 }
+
+#[test]
+fn a_graph_needs_a_gpu() {
+    let refused = torch_shim::Graph::record(Device::Cpu, || ()).map(|_| ()).expect_err("a CPU");
+    assert_eq!(refused.to_string(), "libtorch: only a CUDA device records graphs");
+}
+
+/// θ = (1, 2), loss θ₁² alone: ∇ = (2, 0) for the first, none for the second parameter, which stays.
+#[test]
+fn a_parameter_without_a_gradient_stays() {
+    let parameters: Vec<Tensor> =
+        [1.0f32, 2.0].iter().map(|value| Tensor::from_slice(&[*value]).set_requires_grad(true)).collect();
+    let velocities: Vec<Tensor> = parameters.iter().map(Tensor::zeros_like).collect();
+    let rate = Tensor::from_slice(&[0.25f32]);
+    for expected in [0.5, 0.25] {
+        torch_shim::clear_gradients(&parameters);
+        parameters[0].square().sum(Kind::Float).backward();
+        torch_shim::sgd_step(&parameters, &velocities, &rate, 0.0, 0.0);
+        assert_eq!(parameters[0].double_value(&[0]), expected);
+    }
+    assert_eq!(parameters[1].double_value(&[0]), 2.0);
+}

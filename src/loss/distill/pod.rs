@@ -47,9 +47,10 @@ fn spatial(old: &[Tensor], new: &[Tensor]) -> Tensor {
 }
 
 fn profile(maps: &Tensor) -> Tensor {
-    // Maps may come in half precision; sums of squares need more.
-    let squares = if maps.kind() == Kind::BFloat16 { maps.to_kind(Kind::Float) } else { maps.shallow_clone() }.square();
-    let over = |dim: i64| squares.sum_dim_intlist([dim].as_slice(), false, None::<Kind>).flatten(1, -1);
+    let squares = maps.square();
+    // Maps may come in half precision; their sums need more.
+    let kind = if maps.kind() == Kind::BFloat16 { Kind::Float } else { maps.kind() };
+    let over = |dim: i64| squares.sum_dim_intlist([dim].as_slice(), false, kind).flatten(1, -1);
     unit_rows(&Tensor::cat(&[over(3), over(2)], 1))
 }
 

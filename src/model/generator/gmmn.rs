@@ -6,7 +6,7 @@
 use super::{FeatureBank, Generator, Scaler};
 use crate::class::Slot;
 use crate::loss::{Mmd, Target};
-use crate::model::{Adam, drawn};
+use crate::model::{Adam, drawn, repeat};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::nn::{self, Module, VarStore};
@@ -46,10 +46,11 @@ pub(super) struct Net {
     hidden: nn::Linear,
     out: nn::Linear,
     scaler: Scaler,
+    records: bool,
 }
 
 impl Net {
-    pub(super) fn new(settings: Gmmn, attributes: &Tensor, width: usize, seed: i64) -> Self {
+    pub(super) fn new(settings: Gmmn, attributes: &Tensor, width: usize, seed: i64, records: bool) -> Self {
         let device = attributes.device();
         let mut store = VarStore::new(tch::Device::Cpu);
         let small = nn::Init::Randn { mean: 0.0, stdev: 0.01 };
@@ -63,7 +64,7 @@ impl Net {
         });
         store.set_device(device);
         let scaler = Scaler::identity(width, device);
-        Self { settings, attributes: attributes.shallow_clone(), store, hidden, out, scaler }
+        Self { settings, attributes: attributes.shallow_clone(), store, hidden, out, scaler, records }
     }
 
     /// `count` scaled features of a class, by libtorch's generator as it stands.
@@ -89,22 +90,24 @@ impl Generator for Net {
                 (*slot, count, mmd.target(&self.scaler.scale(&features.narrow(0, 0, count))))
             })
             .collect();
-        let mut adam = Adam::new(self.store.trainable_variables(), self.settings.lr);
-        drawn(seed, || {
-            for number in 1..=self.settings.epochs {
-                let losses: Vec<Tensor> = real
-                    .iter()
-                    .map(|(slot, count, real)| {
-                        let fake = self.imagine(*slot, *count, true);
-                        let (loss, slope) = mmd.slope(real, &fake);
-                        // Its slope in `fake` is the loss's own.
-                        adam.step(&(fake * slope).sum(Kind::Float));
-                        loss
-                    })
-                    .collect();
-                epoch(number, f64::try_from(Tensor::stack(&losses, 0).mean(Kind::Double)).unwrap_or(f64::NAN));
-            }
-        });
+        let adam = Adam::new(self.store.trainable_variables(), self.settings.lr);
+        // An epoch: a step for each class.
+        let steps = || {
+            let losses: Vec<Tensor> = real
+                .iter()
+                .map(|(slot, count, real)| {
+                    let fake = self.imagine(*slot, *count, true);
+                    let (loss, slope) = mmd.slope(real, &fake);
+                    // Its slope in `fake` is the loss's own.
+                    adam.step(&(fake * slope).sum(Kind::Float));
+                    loss
+                })
+                .collect();
+            Tensor::stack(&losses, 0).mean(Kind::Double)
+        };
+        let told = |number: usize, loss: Tensor| epoch(number + 1, f64::try_from(loss).unwrap_or(f64::NAN));
+        let device = self.attributes.device();
+        drawn(seed, || repeat(device, self.records, self.settings.epochs, |_| (), steps, told));
     }
 
     fn epochs(&self) -> usize {

@@ -11,7 +11,7 @@ pub use scaler::Scaler;
 use crate::class::Slot;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Tensor};
 
 /// Features of seen classes, `[images, width]` each.
 pub type FeatureBank = BTreeMap<Slot, Tensor>;
@@ -55,11 +55,10 @@ pub enum GeneratorKind {
     Real,
 }
 
-/// `E`: the attributes of all classes in order of arrival, `[classes, attributes]`, each row of length 1.
-pub fn attribute_rows(rows: &[&[f32]], device: Device) -> Tensor {
-    let width = rows.first().map_or(0, |row| row.len()) as i64;
-    let matrix = Tensor::from_slice(&rows.concat()).reshape([rows.len() as i64, width]).to_device(device);
-    super::norm::unit_rows(&matrix).to_kind(Kind::Float)
+/// `E`: the attributes of all classes in order of arrival, `[classes, attributes]`.
+pub fn attribute_rows(rows: &[Vec<f32>], device: Device) -> Tensor {
+    let width = rows.first().map_or(0, Vec::len) as i64;
+    Tensor::from_slice(&rows.concat()).reshape([rows.len() as i64, width]).to_device(device)
 }
 
 impl GeneratorKind {
@@ -68,11 +67,12 @@ impl GeneratorKind {
         matches!(self, GeneratorKind::Gmmn(_) | GeneratorKind::Gaussian(_))
     }
 
-    /// The generator, knowing nothing yet: for features of `width`, from `attributes` `[classes, attributes]`.
-    pub fn build(&self, attributes: &Tensor, width: usize, seed: i64) -> Option<Box<dyn Generator>> {
+    /// The generator, knowing nothing yet: for features of `width`, from `attributes` `[classes, attributes]`. With
+    /// `records` a GPU records an epoch and starts it again with one call.
+    pub fn build(&self, attributes: &Tensor, width: usize, seed: i64, records: bool) -> Option<Box<dyn Generator>> {
         match self {
             GeneratorKind::None | GeneratorKind::Real => None,
-            GeneratorKind::Gmmn(settings) => Some(Box::new(gmmn::Net::new(settings.clone(), attributes, width, seed))),
+            GeneratorKind::Gmmn(settings) => Some(Box::new(gmmn::Net::new(settings.clone(), attributes, width, seed, records))),
             GeneratorKind::Gaussian(settings) => {
                 Some(Box::new(gaussian::Regression::new(*settings, attributes, width)))
             }
@@ -84,7 +84,7 @@ impl GeneratorKind {
 mod tests {
     use super::*;
     use crate::model::drawn;
-    use tch::no_grad;
+    use tch::{Kind, no_grad};
 
     const CLASSES: i64 = 20;
     const WIDTH: i64 = 8;
@@ -105,7 +105,7 @@ mod tests {
 
     fn mean_distance(kind: &GeneratorKind) -> f64 {
         let (attributes, means, bank) = toy();
-        let mut generator = kind.build(&attributes, WIDTH as usize, 1).expect("a generator");
+        let mut generator = kind.build(&attributes, WIDTH as usize, 1, false).expect("a generator");
         generator.fit(&bank, 2, &mut |_, loss| assert!(loss.is_finite()));
         let distances = (CLASSES - 2..CLASSES).map(|class| {
             let ghosts = no_grad(|| generator.draw(Slot(class as u16), 200, 3));
@@ -131,9 +131,9 @@ mod tests {
         let (attributes, _, bank) = toy();
         let gmmn = GeneratorKind::Gmmn(Gmmn { epochs: 2, hidden: 16, ..Default::default() });
         for kind in [GeneratorKind::Gaussian(Gaussian::default()), gmmn] {
-            let mut one = kind.build(&attributes, WIDTH as usize, 1).expect("a generator");
+            let mut one = kind.build(&attributes, WIDTH as usize, 1, false).expect("a generator");
             one.fit(&bank, 2, &mut |_, _| {});
-            let mut two = kind.build(&attributes, WIDTH as usize, 9).expect("a generator");
+            let mut two = kind.build(&attributes, WIDTH as usize, 9, false).expect("a generator");
             two.restore(&one.tensors()).expect("all tensors");
             let ghosts = |generator: &dyn Generator, seed| generator.draw(Slot(19), 5, seed);
             assert_eq!(ghosts(&*one, 4), ghosts(&*one, 4));
@@ -146,7 +146,7 @@ mod tests {
     fn a_generator_goes_on_from_what_it_knows() {
         let (attributes, _, bank) = toy();
         let kind = GeneratorKind::Gmmn(Gmmn { epochs: 40, lr: 1e-3, hidden: 64, ..Default::default() });
-        let mut generator = kind.build(&attributes, WIDTH as usize, 1).expect("a generator");
+        let mut generator = kind.build(&attributes, WIDTH as usize, 1, false).expect("a generator");
         let mut losses = Vec::new();
         for _ in 0..2 {
             generator.fit(&bank, 2, &mut |epoch, loss| {

@@ -1,0 +1,73 @@
+//! Our half of the benchmarks. Each work speaks the peers' protocol: it sets itself up, says `ready`, and for each line
+//! on stdin runs one round and answers `{"seconds": S, "items": N}`. So a harness can take turns between programs.
+
+mod generator_step;
+mod mmd;
+mod train_step;
+
+use clap::{Parser, Subcommand};
+use std::io::{BufRead, Write};
+use std::time::Instant;
+use tch::Device;
+
+#[derive(Debug, Parser)]
+#[command(version, about = "Our half of the benchmarks; see bench/peers for the other half")]
+struct Arguments {
+    #[command(subcommand)]
+    work: Work,
+}
+
+#[derive(Debug, Subcommand)]
+enum Work {
+    /// A training step: an item is an image
+    TrainStep(train_step::TrainStep),
+    /// A step of the generator on one class: an item is a step
+    GeneratorStep(generator_step::GeneratorStep),
+    /// The loss of the generator and its slope: an item is an evaluation
+    Mmd(mmd::MmdStep),
+}
+
+fn main() {
+    match Arguments::parse().work {
+        Work::TrainStep(work) => work.run(),
+        Work::GeneratorStep(work) => work.run(),
+        Work::Mmd(work) => work.run(),
+    }
+}
+
+/// `cpu` or `cuda`.
+fn device(name: &str) -> Device {
+    match name {
+        "cuda" => {
+            let cuda = torch_shim::open_cuda();
+            assert!(cuda.is_available(), "{cuda}");
+            tch::Cuda::cudnn_set_benchmark(std::env::var_os("CUDNN_BENCHMARK").is_some());
+            Device::Cuda(0)
+        }
+        _ => Device::Cpu,
+    }
+}
+
+/// Waits until the device has done all that it was given.
+fn synchronize(device: Device) {
+    if let Device::Cuda(index) = device {
+        tch::Cuda::synchronize(index as i64);
+    }
+}
+
+/// Runs `round`, which says how many items it went through, once for each line on stdin.
+fn serve(device: Device, mut round: impl FnMut() -> usize) {
+    synchronize(device);
+    println!("ready");
+    for line in std::io::stdin().lock().lines() {
+        if line.is_err() {
+            return;
+        }
+        synchronize(device);
+        let began = Instant::now();
+        let items = round();
+        synchronize(device);
+        println!("{}", serde_json::json!({ "seconds": began.elapsed().as_secs_f64(), "items": items }));
+        let _ = std::io::stdout().flush();
+    }
+}
