@@ -420,6 +420,17 @@ pub enum RunError {
         /// Now.
         found: String,
     },
+    /// No model of that task is there, or none that looks ahead.
+    #[error("there is nothing imagined after task {task} of this run")]
+    NothingToInspect {
+        /// The task asked for.
+        task: usize,
+        /// The last one that can be looked at.
+        last: usize,
+    },
+    /// A base model.
+    #[error("this run imagines nothing: its generator is `none` or `real`")]
+    NoGhosts,
     /// The data changed since the run began.
     #[error("the data of this run has changed: expected the fingerprint {expected}, found {found}")]
     OtherData {
@@ -454,6 +465,11 @@ impl RunError {
             Self::OtherDevice { expected, .. } => {
                 format!("a CPU and a GPU round differently, so one record comes from one device: `--device {expected}`")
             }
+            Self::NothingToInspect { last: 0, .. } => {
+                "let a run finish a task that is not its last one first: after that nothing is still to come".into()
+            }
+            Self::NothingToInspect { last, .. } => format!("ask for one of the tasks 1 to {last}: `--task {last}`"),
+            Self::NoGhosts => "run a recipe with ghosts, such as `prescient run demo-ghost`".into(),
             Self::OtherData { .. } => {
                 "a run goes on with the very data it began with: bring it back, or start a new run".into()
             }

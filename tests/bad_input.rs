@@ -192,7 +192,7 @@ fn cuda_where_there_is_none() {
     }
     let place = Place::new();
     place.refuses(
-        &["run", "demo", "--out", "out", "--device", "cuda"],
+        &["run", "demo-base", "--out", "out", "--device", "cuda"],
         &["there is no CUDA device", "hint: ", "--device cpu"],
     );
 }
@@ -218,7 +218,7 @@ fn a_folder_that_is_taken() {
     let place = Place::new();
     std::fs::create_dir(place.path("taken")).unwrap();
     place.write("taken/mine.txt", "dear to me");
-    place.refuses(&["run", "demo", "--out", "taken"], &["`taken` exists already", "hint: ", "--out"]);
+    place.refuses(&["run", "demo-base", "--out", "taken"], &["`taken` exists already", "hint: ", "--out"]);
     assert_eq!(std::fs::read_to_string(place.path("taken/mine.txt")).unwrap(), "dear to me");
 }
 
@@ -243,7 +243,7 @@ fn values_that_make_no_sense() {
         ("images.crop.pixels=4000000000", "`images.crop.pixels` is 4000000000"),
         ("scenario.split=nonsense", "expected a number of classes, found `nonsense`"),
     ] {
-        place.refuses(&["run", "demo", "--out", "out", "--device", "cpu", "--set", set], &[part, "hint: "]);
+        place.refuses(&["run", "demo-base", "--out", "out", "--device", "cpu", "--set", set], &[part, "hint: "]);
     }
 }
 
@@ -306,7 +306,7 @@ fn a_damaged_record_is_told_by_line() {
 
 #[test]
 fn usage_errors_exit_with_2_as_well() {
-    for arguments in [&["fly"][..], &["run"], &["run", "demo", "--device", "abacus"]] {
+    for arguments in [&["fly"][..], &["run"], &["run", "demo-base", "--device", "abacus"]] {
         let output = Command::cargo_bin("prescient").unwrap().args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }

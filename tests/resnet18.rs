@@ -3,7 +3,7 @@
 //! `golden/resnet18.py` made the numbers. The weights are not kept but computed, here as there.
 
 use prescient::model::extractor::{ResNet18, Stem};
-use prescient::model::{Compute, Backbone, Network};
+use prescient::model::{Backbone, Compute, Network};
 use serde::Deserialize;
 use tch::{Device, Kind, Tensor, no_grad};
 

@@ -23,7 +23,8 @@ impl MmdStep {
     pub(super) fn run(self) {
         let device = super::device(&self.device);
         let options = (Kind::Float, device);
-        let (real, fake) = (Tensor::rand([self.rows, self.width], options), Tensor::rand([self.rows, self.width], options));
+        let (real, fake) =
+            (Tensor::rand([self.rows, self.width], options), Tensor::rand([self.rows, self.width], options));
         let bandwidths = Mmd::default().bandwidths.into_iter().take(self.bandwidths).collect();
         let mmd = Mmd { bandwidths, root: false };
         let target = mmd.target(&real);

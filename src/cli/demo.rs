@@ -2,13 +2,14 @@
 
 use super::device::DeviceName;
 use super::progress::Progress;
-use super::{output, recipes, run};
+use super::{output, recipes};
 use crate::error::Result;
-use crate::experiment::{Experiment, overridden};
+use crate::experiment::{Experiment, Record, overridden};
+use crate::report;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Train a small model on drawn images and show how it does: three minutes at most
+/// Train the base model and the Ghost model on drawn images and show them side by side: three minutes at most
 #[derive(Debug, Args)]
 pub(super) struct Demo {
     /// The seed
@@ -27,21 +28,25 @@ pub(super) struct Demo {
 impl Demo {
     pub(super) fn run(self) -> Result<()> {
         let device = self.device.open()?;
-        let (text, path) = recipes::find("demo")?;
-        let mut recipe = overridden(&text, &path, &[])?;
-        recipe.seed = self.seed;
-        let experiment = Experiment::new(recipe, device)?;
-        let out = match self.out {
-            Some(out) => out,
-            None => first_free(),
-        };
-
-        eprintln!("{}", recipes::about(&text));
-        let mut progress = Progress::new();
-        let record = experiment.run(&out, None, &mut progress)?;
-        progress.finish();
-        run::show(&record, &out)?;
-        output::print(&format!("look again with: prescient report {}\n", out.display()))
+        let out = self.out.unwrap_or_else(first_free);
+        let mut records = Vec::new();
+        for (name, recipe) in [("base", "demo-base"), ("ghost", "demo-ghost")] {
+            let (text, path) = recipes::find(recipe)?;
+            let mut recipe = overridden(&text, &path, &[])?;
+            recipe.seed = self.seed;
+            eprintln!("{}", recipes::about(&text));
+            let mut progress = Progress::new();
+            let record = Experiment::new(recipe, device)?.run(&out.join(name), None, &mut progress)?;
+            progress.finish();
+            records.push((name, record));
+        }
+        let runs: Vec<(&str, &Record)> = records.iter().map(|(name, record)| (*name, record)).collect();
+        output::print(&format!(
+            "\nright answers in percent; seen: classes that have come, unseen: classes still to come\n\n{}\n\
+             written to {out}\nlook closer with: prescient report {out}/ghost\n                  prescient inspect {out}/ghost\n",
+            report::side_by_side(&runs),
+            out = out.display(),
+        ))
     }
 }
 

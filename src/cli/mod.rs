@@ -4,6 +4,7 @@ mod data;
 mod demo;
 mod device;
 mod environment;
+mod inspect;
 mod list;
 mod output;
 mod progress;
@@ -35,12 +36,14 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Train a small model on drawn images and show how it does: three minutes at most
+    /// Train the base model and the Ghost model on drawn images and show them side by side: three minutes at most
     Demo(demo::Demo),
     /// Run a recipe, or go on with a run that was stopped
     Run(run::Run),
     /// Show what a run found, from its folder alone
     Report(report::Report),
+    /// Compare what a run imagines of classes with what their images look like
+    Inspect(inspect::Inspect),
     /// Look at data before learning from it
     Data(data::Data),
     /// Name the datasets, recipes, metrics and recipe keys there are
@@ -61,6 +64,7 @@ pub fn main() -> ExitCode {
         Verb::Demo(verb) => verb.run(),
         Verb::Run(verb) => verb.run(),
         Verb::Report(verb) => verb.run(),
+        Verb::Inspect(verb) => verb.run(),
         Verb::Data(verb) => verb.run(),
         Verb::List(verb) => verb.run(),
     };

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 /// Run a recipe, or go on with a run that was stopped
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  prescient run demo                                  a recipe that comes along, by name
+  prescient run demo-ghost                            a recipe that comes along, by name
   prescient run mine.toml --seed 2 --out runs/mine-2  your own
-  prescient run demo --set train.epochs=3             any key, for this run alone
+  prescient run demo-base --set train.epochs=3        any key, for this run alone
   prescient run --resume runs/mine-2                  after an interruption
 
 A run is a folder: its recipe, its record, and the model after each task. It appears with its first finished task.")]

@@ -1,8 +1,10 @@
 //! What a model answered, and what that says about it. No tensors, no model: everything comes from the answers.
 
+mod likeness;
 pub mod metrics;
 mod trade;
 
+pub use likeness::{Inspection, Likeness};
 pub use metrics::{METRICS, Metric};
 pub use trade::{Trade, harmonic};
 

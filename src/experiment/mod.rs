@@ -13,6 +13,7 @@ pub use record::Record;
 
 use crate::data::{Dataset, Sealed, Shelf, Source, fingerprint};
 use crate::error::{LearnError, Result, RunError, While};
+use crate::evaluation::Inspection;
 use crate::learner::{Event, Learner, Observer};
 use crate::model::Precision;
 use crate::scenario::{Order, Scenario};
@@ -116,6 +117,30 @@ impl Experiment {
         }
         let experiment = Self { start: before.start, ..experiment };
         experiment.go_on(&mut folder, learner, stop_after, observer)
+    }
+
+    /// Compares what the run in `path` imagined after a task, the last that had a future unless given, with test images.
+    pub fn inspect(path: &Path, device: Device, task: Option<usize>) -> Result<Inspection> {
+        let folder = RunFolder::open(path)?;
+        let file = folder.recipe();
+        let text = std::fs::read_to_string(&file).map_err(RunError::io(&file))?;
+        let experiment = Self::new(Recipe::parse(&text, &file)?, device)?;
+        let before = Record::read(&folder.record())?;
+        if before.start.data != experiment.start.data {
+            let (expected, found) = (before.start.data, experiment.start.data);
+            return Err(RunError::OtherData { expected, found }.into());
+        }
+        let last = folder.finished().min(experiment.sealed.scenario().tasks() - 1);
+        let number = task.unwrap_or(last);
+        if number == 0 || number > last {
+            return Err(RunError::NothingToInspect { task: number, last }.into());
+        }
+        let mut learner = experiment.learner();
+        learner.load(&folder.task(number), number)?;
+        match learner.inspect(experiment.sealed.scenario().task(number))? {
+            Some(classes) => Ok(Inspection { task: number, classes }),
+            None => Err(RunError::NoGhosts.into()),
+        }
     }
 
     fn learner(&self) -> Learner {

@@ -144,6 +144,9 @@ impl Recipe {
         if self.train.epochs == 0 {
             return wrong("train.epochs", "0".to_owned(), "at least 1");
         }
+        if !(0.0..1.0).contains(&self.calibrate.give_up) {
+            return wrong("calibrate.give_up", self.calibrate.give_up.to_string(), "a share, at least 0 and below 1");
+        }
         if !(8..=1024).contains(&size) {
             return wrong("images.size", size.to_string(), "8 to 1024 pixels");
         }

@@ -53,9 +53,10 @@ impl Learner {
         let bank = lesson.bank.take().expect("the plan trains the generator first");
         let rows = lesson.task.seen().iter().chain(future.iter()).collect();
         let features = Features { rows, real: &bank, ghosts: &ghosts, real_proxies: self.classifier.proxies() };
-        lesson.complete =
-            Some(self.completed(&features, seeds, "complete", lesson.task.number(), &mut *lesson.observer)?);
-        lesson.offsets = self.offsets(lesson, &bank)?;
+        let proxies = self.completed(&features, seeds, "complete", lesson.task.number(), &mut *lesson.observer)?;
+        lesson.own_offset = self.own_offset(lesson, &proxies)?;
+        lesson.complete = Some(proxies);
+        lesson.offset = self.offset(lesson, &bank)?;
         Ok(())
     }
 

@@ -19,11 +19,7 @@ impl Learner {
         lesson.observer.notice(&Event::StageStarted { stage: "evaluate", steps });
 
         let all: Vec<Slot> = (0..lesson.task.scenario().classes()).map(|slot| Slot(slot as u16)).collect();
-        let mut answers = Answers {
-            offset: lesson.offsets.map(|offsets| offsets.harmonic),
-            own_offset: lesson.offsets.and_then(|offsets| offsets.own),
-            ..Default::default()
-        };
+        let mut answers = Answers { offset: lesson.offset, own_offset: lesson.own_offset, ..Default::default() };
         for shown in self.show_test(&album, BATCH) {
             let shown = shown?;
             let similarities = no_grad(|| {

@@ -43,7 +43,15 @@ pub struct GhostSettings {
 
 impl Default for GhostSettings {
     fn default() -> Self {
-        Self { per_class: 500, train: true, share: None, pixels: false, unit: false, svm_limit: 500, generator: GeneratorKind::None }
+        Self {
+            per_class: 500,
+            train: true,
+            share: None,
+            pixels: false,
+            unit: false,
+            svm_limit: 500,
+            generator: GeneratorKind::None,
+        }
     }
 }
 
@@ -91,7 +99,12 @@ impl Learner {
         let order = self.sealed.scenario().order();
         let rows: Vec<Vec<f32>> = order.iter().map(|class| catalogue.unit_attributes(*class)).collect();
         let attributes = attribute_rows(&rows, self.device);
-        Ok(kind.build(&attributes, self.network.width(), seeds.number("first weights", 1), self.settings.compute.graphs))
+        Ok(kind.build(
+            &attributes,
+            self.network.width(),
+            seeds.number("first weights", 1),
+            self.settings.compute.graphs,
+        ))
     }
 
     /// Trains `g` on the features of all seen classes.
@@ -155,7 +168,7 @@ impl Learner {
     }
 
     /// The ghosts that train with this task: of `C^{t+1:T}`, from `g^{t−1}`.
-    pub(super) fn training_ghosts(&self, lesson: &Lesson<'_>) -> Result<Ghosts, LearnError> {
+    pub(super) fn training_ghosts(&self, lesson: &mut Lesson<'_>) -> Result<Ghosts, LearnError> {
         let task = lesson.task;
         let by_class = self.ghosts_of(lesson, task.future(), self.seeds.child("training ghosts", task.number()))?;
         let settings = &self.settings;
@@ -183,7 +196,8 @@ impl Learner {
     }
 
     /// One plane for each future class, between its ghosts and the seen features under `f^{t−1}`.
-    fn planes(&self, lesson: &Lesson<'_>, ghosts: &FeatureBank) -> Result<Planes, LearnError> {
+    fn planes(&self, lesson: &mut Lesson<'_>, ghosts: &FeatureBank) -> Result<Planes, LearnError> {
+        lesson.observer.notice(&Event::StageStarted { stage: "svm", steps: 0 });
         let width = self.network.width();
         let mut negatives = Vec::new();
         for class in self.features(lesson, &self.readable(lesson), Pass::Look)?.values() {
@@ -219,7 +233,7 @@ pub(super) fn fit(
         }
         observer.notice(&Event::Step);
         // A generator's epoch is short: one line in fifty tells as much.
-        if epoch % 50 == 0 || epoch == of {
+        if epoch.is_multiple_of(50) || epoch == of {
             observer.notice(&Event::Epoch { task, stage, epoch, of, lr, terms: &[("mmd", loss)] });
         }
     };

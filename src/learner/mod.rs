@@ -7,6 +7,7 @@ mod complete;
 mod evaluate;
 mod features;
 mod imagine;
+mod inspect;
 pub mod observer;
 mod optimizer;
 mod remember;
@@ -16,7 +17,7 @@ mod stock;
 mod train;
 
 pub use balance::FinetuneSettings;
-pub use calibrate::{Aim, CalibrateSettings};
+pub use calibrate::CalibrateSettings;
 pub use complete::CompleteSettings;
 pub use imagine::GhostSettings;
 pub use observer::{Event, Observer, Silent};
@@ -31,13 +32,12 @@ use crate::memory::{Memory, MemorySettings};
 use crate::model::{Compute, CosineClassifier, FeatureBank, Generator, GeneratorKind, ModelSettings, Network};
 use crate::scenario::{Stage, Task, plan};
 use crate::seeds::Seeds;
-use calibrate::Offsets;
 use imagine::Ghosts;
 use remember::Exemplars;
 use shown::Album;
 use std::rc::Rc;
-use stock::Stock;
 use std::sync::Arc;
+use stock::Stock;
 use tch::{Device, Kind, Tensor};
 
 /// How to learn.
@@ -102,8 +102,10 @@ struct Lesson<'a> {
     bank: Option<FeatureBank>,
     /// The proxies of all classes, seen and future.
     complete: Option<Tensor>,
-    /// What is taken off the scores of seen classes, when calibrated.
-    offsets: Option<Offsets>,
+    /// What is taken off the scores of seen classes for the best harmonic mean.
+    offset: Option<f32>,
+    /// What the model takes off them for its own answers.
+    own_offset: Option<f32>,
     observer: &'a mut dyn Observer,
 }
 
@@ -147,7 +149,7 @@ impl Learner {
                 Stage::Imprint => self.imprint(&mut lesson)?,
                 Stage::Train { ghosts } => {
                     if ghosts && imagines && self.settings.ghosts.train {
-                        lesson.ghosts = Some(self.training_ghosts(&lesson)?);
+                        lesson.ghosts = Some(self.training_ghosts(&mut lesson)?);
                     }
                     self.train(&mut lesson)?;
                 }
@@ -177,9 +179,7 @@ impl Learner {
         let readable: Vec<Sample> =
             data.present().into_iter().chain(data.memory()).chain(data.future_of_an_oracle()).collect();
         let stock = match self.device.is_cuda() {
-            true => {
-                Stock::gather(&readable, |sample| data.training_image(sample), self.settings.view, self.device)?
-            }
+            true => Stock::gather(&readable, |sample| data.training_image(sample), self.settings.view, self.device)?,
             false => None,
         };
         let loader = Loader::new(data, self.settings.view, self.settings.train.batch, self.settings.threads);
@@ -192,7 +192,8 @@ impl Learner {
             ghosts: None,
             bank: None,
             complete: None,
-            offsets: None,
+            offset: None,
+            own_offset: None,
             observer,
         })
     }

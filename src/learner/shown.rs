@@ -3,8 +3,8 @@
 //! Two ways lead there. Threads make bytes of what a glance sees and the device takes them over; or the images lie on
 //! the device already, in a [`Stock`], and are looked at there. Both choose the same glances.
 
-use super::stock::{Glances, Stock};
 use super::Learner;
+use super::stock::{Glances, Stock};
 use crate::class::Slot;
 use crate::data::{Batch, Loader, Pass, Sample};
 use crate::error::LearnError;

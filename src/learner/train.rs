@@ -2,9 +2,9 @@
 
 use super::observer::Event;
 use super::optimizer::{Schedule, Sgd};
-use super::{Learner, Lesson};
 use super::shown::Shown;
 use super::steps::{Steps, Values};
+use super::{Learner, Lesson};
 use crate::data::{Pass, Sample};
 use crate::error::LearnError;
 use crate::loss::{Terms, distill};

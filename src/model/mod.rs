@@ -15,7 +15,7 @@ pub use classifier::{CosineClassifier, Similarity};
 pub use compute::{Compute, Layout, Precision};
 pub use draw::drawn;
 pub use extractor::{Backbone, Extractor, Representation};
-pub use generator::{FeatureBank, Generator, GeneratorKind};
+pub use generator::{FeatureBank, Generator, GeneratorKind, Scaler};
 pub use network::Network;
 pub use repeat::repeat;
 

@@ -19,14 +19,7 @@ impl Network {
     /// With the fresh weights of `seed`, for images of `channels × size × size`.
     ///
     /// The weights are drawn on the host, so that every device starts from the same ones.
-    pub fn new(
-        backbone: Backbone,
-        channels: usize,
-        size: usize,
-        compute: Compute,
-        device: Device,
-        seed: i64,
-    ) -> Self {
+    pub fn new(backbone: Backbone, channels: usize, size: usize, compute: Compute, device: Device, seed: i64) -> Self {
         let compute = compute.on(device, size);
         let mut store = VarStore::new(Device::Cpu);
         let extractor = drawn(seed, || backbone.build(&store.root(), channels as i64, size as i64));

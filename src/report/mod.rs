@@ -1,5 +1,9 @@
-//! Shows a record. Reads nothing else: no model, no data.
+//! What a run found, as text. Made from the record alone: no data, no model, no GPU.
 
+mod inspection;
+mod side;
 mod text;
 
+pub use inspection::inspection;
+pub use side::side_by_side;
 pub use text::text;

@@ -1,11 +1,25 @@
 //! A record as a table for the terminal.
 
-use crate::evaluation::{METRICS, metrics};
+use crate::evaluation::{METRICS, Run, metrics};
 use crate::experiment::Record;
 use std::fmt::Write;
 
 /// The metrics that make the columns of the table of tasks.
 const COLUMNS: &[&str] = &["accuracy", "seen", "unseen", "past", "present", "harmonic"];
+
+/// The columns of the table of guesses, and the metrics behind them.
+const GUESSES: &[(&str, &str)] = &[
+    ("guesses", "guesses"),
+    ("zero-shot", "zero-shot"),
+    ("ausuc", "ausuc"),
+    ("calibrated", "calibrated"),
+    ("… seen", "calibrated seen"),
+    ("… unseen", "calibrated unseen"),
+    ("… harmonic", "calibrated harmonic"),
+    ("uncalibrated", "uncalibrated"),
+    ("… seen", "uncalibrated seen"),
+    ("… unseen", "uncalibrated unseen"),
+];
 
 /// The tasks as a table, then what sums the run up.
 pub fn text(record: &Record) -> String {
@@ -33,6 +47,10 @@ pub fn text(record: &Record) -> String {
     if done < all {
         let _ = writeln!(out, "\n{done} of {all} tasks are finished; the numbers below are up to task {done}");
     }
+    if run.tasks.iter().any(|task| task.answers.unseen.is_some()) {
+        out.push_str("\nguesses at classes still to come\n");
+        out.push_str(&table(&guesses(&run)));
+    }
     out.push('\n');
     for metric in METRICS.iter().filter(|metric| !metric.of_one_task()) {
         let _ = writeln!(out, "{:<20} {:>6}   {}", metric.name(), percent(metric.value(&run, done)), metric.about());
@@ -40,13 +58,25 @@ pub fn text(record: &Record) -> String {
     out
 }
 
+/// How well the model guesses after each task but the last, with calibration and without.
+fn guesses(run: &Run) -> Vec<Vec<String>> {
+    let names = GUESSES.iter().map(|(name, _)| (*name).to_owned());
+    let mut rows: Vec<Vec<String>> = vec![std::iter::once("task".to_owned()).chain(names).collect()];
+    for task in (1..=run.tasks.len()).filter(|task| !run.unseen(*task).is_empty()) {
+        let value = |name: &str| metrics::find(name).and_then(|metric| metric.value(run, task));
+        let cells = GUESSES.iter().map(|(_, metric)| percent(value(metric)));
+        rows.push(std::iter::once(task.to_string()).chain(cells).collect());
+    }
+    rows
+}
+
 /// A share in percent, or a dash where there is none.
-fn percent(value: Option<f64>) -> String {
+pub(super) fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| format!("{:.1}", 100.0 * value))
 }
 
 /// Rows of cells, flush right, the first row underlined.
-fn table(rows: &[Vec<String>]) -> String {
+pub(super) fn table(rows: &[Vec<String>]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
     let mut out = String::new();
@@ -64,14 +94,14 @@ fn table(rows: &[Vec<String>]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(super) mod testing {
     use crate::class::Slot;
     use crate::evaluation::{Answers, Best};
+    use crate::experiment::Record;
     use crate::experiment::record::{Evaluation, FORMAT, Line, Start};
 
     /// Four classes in 2+1+1, two test images each. `answers[i]` are the classes answered, image by image.
-    fn record(answers: &[[u16; 8]]) -> Record {
+    pub(in crate::report) fn record(answers: &[[u16; 8]]) -> Record {
         let truth: Vec<Slot> = [0, 0, 1, 1, 2, 2, 3, 3].map(Slot).to_vec();
         let lines = answers.iter().enumerate().map(|(index, answers)| {
             let seen = Best { slots: answers.map(Slot).to_vec(), scores: vec![0.5; 8] };
@@ -91,6 +121,12 @@ mod tests {
         };
         Record { start, lines: lines.collect() }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::record;
+    use super::*;
 
     #[test]
     fn a_whole_run() {

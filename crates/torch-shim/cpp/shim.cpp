@@ -188,7 +188,10 @@ int shim_sgd_step(void *const *parameters, void *const *velocities, int count, c
       if (parameter.grad().defined()) {
         values.push_back(parameter);
         gradients.push_back(parameter.grad());
-        speeds.push_back(borrowed(velocities[i]));
+        // Without momentum libtorch wants none.
+        if (momentum != 0.0) {
+          speeds.push_back(borrowed(velocities[i]));
+        }
       }
     }
     if (!values.empty()) {

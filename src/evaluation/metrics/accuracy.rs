@@ -1,7 +1,7 @@
 //! Top-1 accuracy after one task: over all classes, and over parts of them. All classes compete each time.
 
 use super::{Metric, metric_of_one_task};
-use crate::evaluation::Run;
+use crate::evaluation::{Run, harmonic};
 
 metric_of_one_task!(All, "accuracy", "right answers over test images of all classes, future ones too", |run, task| {
     run.tasks[task - 1].confusion.accuracy(run.all())
@@ -32,5 +32,5 @@ metric_of_one_task!(
 );
 metric_of_one_task!(Harmonic, "harmonic", "harmonic mean of seen and unseen accuracy", |run, task| {
     let (seen, unseen) = (Seen.value(run, task)?, Unseen.value(run, task)?);
-    Some(if seen + unseen == 0.0 { 0.0 } else { 2.0 * seen * unseen / (seen + unseen) })
+    Some(harmonic(seen, unseen))
 });

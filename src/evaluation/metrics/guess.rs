@@ -2,7 +2,7 @@
 
 use super::{Metric, metric_of_one_task};
 use crate::class::Slots;
-use crate::evaluation::{Run, Trade};
+use crate::evaluation::{Run, Trade, harmonic};
 
 fn trade(run: &Run, task: usize) -> Option<Trade> {
     let seen = run.seen(task);
@@ -11,6 +11,10 @@ fn trade(run: &Run, task: usize) -> Option<Trade> {
 
 fn calibrated(run: &Run, task: usize, slots: Slots) -> Option<f64> {
     run.tasks[task - 1].answers.calibrated(run.classes)?.accuracy(slots)
+}
+
+fn uncalibrated(run: &Run, task: usize, slots: Slots) -> Option<f64> {
+    run.tasks[task - 1].answers.uncalibrated(run.classes)?.accuracy(slots)
 }
 
 metric_of_one_task!(Guesses, "guesses", "share of all answers that name a class still to come", |run, task| {
@@ -51,5 +55,23 @@ metric_of_one_task!(CalibratedUnseen, "calibrated unseen", "accuracy over unseen
 });
 metric_of_one_task!(CalibratedHarmonic, "calibrated harmonic", "harmonic mean of the two, calibrated", |run, task| {
     let (seen, unseen) = (CalibratedSeen.value(run, task)?, CalibratedUnseen.value(run, task)?);
-    Some(if seen + unseen == 0.0 { 0.0 } else { 2.0 * seen * unseen / (seen + unseen) })
+    Some(harmonic(seen, unseen))
 });
+metric_of_one_task!(
+    UncalibratedAccuracy,
+    "uncalibrated",
+    "accuracy over all classes when scores compete as they are",
+    |run, task| { uncalibrated(run, task, run.all()) }
+);
+metric_of_one_task!(
+    UncalibratedSeen,
+    "uncalibrated seen",
+    "accuracy over seen classes when scores compete as they are",
+    |run, task| { uncalibrated(run, task, run.seen(task)) }
+);
+metric_of_one_task!(
+    UncalibratedUnseen,
+    "uncalibrated unseen",
+    "accuracy over unseen classes when scores compete as they are",
+    |run, task| { uncalibrated(run, task, run.unseen(task)) }
+);

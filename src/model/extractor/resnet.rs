@@ -4,9 +4,9 @@
 
 use super::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
-use tch::{Kind, Tensor};
 use tch::nn::init::{FanInOut, NonLinearity, NormalOrUniform};
 use tch::nn::{self, BatchNormConfig, ConvConfig, Module, ModuleT, Path};
+use tch::{Kind, Tensor};
 
 /// ResNet18's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

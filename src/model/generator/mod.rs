@@ -72,7 +72,9 @@ impl GeneratorKind {
     pub fn build(&self, attributes: &Tensor, width: usize, seed: i64, records: bool) -> Option<Box<dyn Generator>> {
         match self {
             GeneratorKind::None | GeneratorKind::Real => None,
-            GeneratorKind::Gmmn(settings) => Some(Box::new(gmmn::Net::new(settings.clone(), attributes, width, seed, records))),
+            GeneratorKind::Gmmn(settings) => {
+                Some(Box::new(gmmn::Net::new(settings.clone(), attributes, width, seed, records)))
+            }
             GeneratorKind::Gaussian(settings) => {
                 Some(Box::new(gaussian::Regression::new(*settings, attributes, width)))
             }
