@@ -102,6 +102,12 @@ pub enum ScenarioError {
         /// What it should.
         classes: usize,
     },
+    /// An order that the dataset does not know.
+    #[error("the dataset has no order called `{order}`")]
+    OrderUnknown {
+        /// Its name.
+        order: &'static str,
+    },
     /// An order file that cannot be opened.
     #[error("`{path}`: {source}")]
     OrderFile {
@@ -143,6 +149,11 @@ impl ScenarioError {
                 classes - classes / 2,
                 (classes / 2).max(1)
             ),
+            Self::OrderUnknown { .. } => {
+                "only `awa2` and `apy` know `standard` and `proposed`; `order = { kind = \"file\", path = \"order.txt\" }` \
+                 names any order"
+                    .into()
+            }
             Self::OrderFile { .. } | Self::OrderLine { .. } | Self::OrderIncomplete { .. } => {
                 "an order file has the name of every class of the dataset once, one a line".into()
             }

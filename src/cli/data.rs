@@ -1,7 +1,10 @@
 //! `prescient data`.
 
+use crate::data::attributes::{AttributeSource, Scale};
 use crate::data::sheet::contact_sheet;
-use crate::data::{DATASETS, FolderSettings, Image, MnistSettings, Source, Subset, SyntheticSettings};
+use crate::data::{
+    ApySettings, Awa2Settings, DATASETS, FolderSettings, Image, MnistSettings, Source, Subset, SyntheticSettings,
+};
 use crate::error::{DataError, Result, While};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -52,6 +55,8 @@ enum DatasetName {
     Synthetic,
     Mnist,
     Folder,
+    Awa2,
+    Apy,
 }
 
 impl Data {
@@ -77,8 +82,11 @@ impl Show {
             DatasetName::Mnist => Source::Mnist(MnistSettings { path: self.path }),
             DatasetName::Folder => Source::Folder(FolderSettings {
                 path: self.path.unwrap_or_else(|| PathBuf::from(".")),
-                attributes: self.attributes,
+                attributes: self.attributes.into_iter().map(AttributeSource::new).collect(),
+                scale: Scale::None,
             }),
+            DatasetName::Awa2 => Source::Awa2(Awa2Settings { path: self.path, ..Default::default() }),
+            DatasetName::Apy => Source::Apy(ApySettings { path: self.path, ..Default::default() }),
         };
         let dataset = source.open().when(|| format!("open the dataset `{}`", source.name()))?;
         std::fs::create_dir_all(&self.out).map_err(DataError::io(&self.out))?;
