@@ -1,5 +1,6 @@
 //! The command line: one file a verb.
 
+mod classes;
 mod data;
 mod demo;
 mod device;
@@ -41,8 +42,10 @@ enum Verb {
     Run(run::Run),
     /// Show what a run found, from its folder alone
     Report(report::Report),
-    /// Look at data before learning from it
+    /// Fetch data, check it, and look at it before learning from it
     Data(data::Data),
+    /// Show what is known of classes: which are similar, which cannot be told apart
+    Classes(classes::Classes),
     /// Name the datasets, recipes, metrics and recipe keys there are
     List(list::List),
 }
@@ -62,6 +65,7 @@ pub fn main() -> ExitCode {
         Verb::Run(verb) => verb.run(),
         Verb::Report(verb) => verb.run(),
         Verb::Data(verb) => verb.run(),
+        Verb::Classes(verb) => verb.run(),
         Verb::List(verb) => verb.run(),
     };
     finish(done)

@@ -152,7 +152,7 @@ mod tests {
         ["train/dog/2.png", "train/dog/1.PNG", "train/cat/1.png", "test/cat/9.png", "test/dog/8.png"];
 
     fn open(path: &Path, attributes: &[PathBuf]) -> Result<Folder, DataError> {
-        let attributes: Vec<AttributeSource> = attributes.iter().map(|path| AttributeSource::new(path)).collect();
+        let attributes: Vec<AttributeSource> = attributes.iter().map(AttributeSource::new).collect();
         Folder::open(path, &attributes, Scale::None)
     }
 

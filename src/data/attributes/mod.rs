@@ -60,12 +60,14 @@ pub fn read(source: &AttributeSource) -> Result<Catalogue, DataError> {
         "csv" => Catalogue::from_csv(&bytes()?, &path)?,
         "mat" => xlsa17::from_mat(&bytes()?, source.variable.as_deref(), &path)?,
         "npy" => npy::from_npy(&bytes()?, source.classes.as_deref(), &path)?,
-        "txt" if name.starts_with("predicate-matrix-") => awa2::from_matrix_file(&path)?,
-        // What is not there is told as such; what is there and unknown, as unknown.
-        _ => {
-            drop(std::fs::metadata(&path).map_err(DataError::io(&path))?);
-            return Err(unknown(&path, "a file of another kind"));
+        "txt" if ["predicate-matrix-binary.txt", "predicate-matrix-continuous.txt"].contains(&name.as_str()) => {
+            awa2::from_matrix_file(&path)?
         }
+        // What is not there is told as such; what is there and unknown, as unknown.
+        _ => match std::fs::metadata(&path) {
+            Ok(_) => return Err(unknown(&path, "a file of another kind")),
+            Err(error) => return Err(DataError::io(&path)(error)),
+        },
     };
     check(&catalogue, &path)?;
     Ok(catalogue)

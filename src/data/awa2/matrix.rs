@@ -54,14 +54,15 @@ pub(super) fn catalogue(files: &Files, matrix: Matrix) -> Result<Catalogue, Data
 
 /// The class information that a file `predicate-matrix-*.txt` holds, with those beside it.
 pub(in crate::data) fn from_matrix_file(path: &Path) -> Result<Catalogue, DataError> {
-    let name = path.file_name().unwrap_or_default();
-    let matrix = if name == Matrix::Binary.file() { Matrix::Binary } else { Matrix::Continuous };
+    let matrix = match path.file_name() {
+        Some(name) if name == Matrix::Binary.file() => Matrix::Binary,
+        _ => Matrix::Continuous,
+    };
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    drop(std::fs::metadata(path).map_err(DataError::io(path))?);
     catalogue(&Files::open(folder)?, matrix)
 }
 
-/// The names of a file with lines such as `  7	horse`, each number that of its line.
+/// The names of a file with lines such as `7 horse`, each number that of its line.
 fn numbered(files: &Files, name: &str) -> Result<Vec<String>, DataError> {
     let mut names: Vec<String> = Vec::new();
     for (line, text) in files.text(name)?.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
