@@ -57,7 +57,7 @@ fn faults_are_told() {
     for (files, part) in [
         (&["a.csv"][..], "line 1: expected every attribute once, found `a` a second time"),
         (&["none.csv"], "No such file"),
-        (&["b.csv", "c.csv"], "name different classes"),
+        (&["b.csv", "c.csv"], "b.csv`, found no `cat`, and `dog` beyond them"),
     ] {
         let files: Vec<String> = files.iter().map(|name| path(name)).collect();
         let (code, out, error) = classes(&files.iter().map(String::as_str).collect::<Vec<_>>());

@@ -8,7 +8,7 @@ mod neighbours;
 pub mod npy;
 mod scale;
 mod source;
-mod xlsa17;
+pub mod xlsa17;
 
 pub use neighbours::{Neighbour, Warning, nearest, warnings};
 pub use scale::Scale;
@@ -27,7 +27,7 @@ pub fn joined(sources: &[AttributeSource], scale: Scale) -> Result<Option<Catalo
         joined = Some(match joined {
             None => table,
             Some(before) => {
-                compare(before.names(), &sources[0].path, &table, &source.path)?;
+                agree(&before, &sources[0].path, &table, &source.path)?;
                 before.joined(&table)
             }
         });
@@ -122,7 +122,25 @@ fn check(catalogue: &Catalogue, path: &Path) -> Result<(), DataError> {
     Ok(())
 }
 
-/// Whether two lists of classes have the same names.
+/// Whether two sources name the same classes.
+fn agree(first: &Catalogue, first_path: &Path, table: &Catalogue, path: &Path) -> Result<(), DataError> {
+    let missing = first.names().iter().find(|name| table.find(name).is_none()).map(|name| format!("no `{name}`"));
+    let beyond =
+        table.names().iter().find(|name| first.find(name).is_none()).map(|name| format!("`{name}` beyond them"));
+    let found: Vec<String> = [missing, beyond].into_iter().flatten().collect();
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(DataError::Malformed {
+        path: path.to_owned(),
+        line: None,
+        expected: format!("the classes of `{}`", first_path.display()),
+        found: found.join(", and "),
+        hint: "sources are put side by side by the name of the class: names must agree to the letter".to_owned(),
+    })
+}
+
+/// Whether images and a source name the same classes.
 fn compare(classes: &[String], of: &Path, table: &Catalogue, path: &Path) -> Result<(), DataError> {
     let (known, named): (BTreeSet<&String>, BTreeSet<&String>) =
         (classes.iter().collect(), table.names().iter().collect());

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// The attributes in `variable` (`att`: rows of length 1; `original_att`: as published) of the classes in
 /// `allclasses_names`.
-pub(super) fn from_mat(bytes: &[u8], variable: Option<&str>, path: &Path) -> Result<Catalogue, DataError> {
+pub fn from_mat(bytes: &[u8], variable: Option<&str>, path: &Path) -> Result<Catalogue, DataError> {
     let variable = variable.unwrap_or("att");
     let mut variables = mat::read(bytes, path)?;
     let malformed = |expected: String, found: String| {

@@ -57,8 +57,8 @@ fn near(inventory: &Inventory, traces: &[Option<Trace>]) -> Vec<Finding> {
     let found = test.par_iter().filter_map(|(item, content, look)| {
         let nearest = train.iter().min_by_key(|(_, _, other)| look.distance(*other))?;
         let distance = look.distance(nearest.2);
-        let same = train.iter().any(|(_, other, _)| other == content);
-        (distance <= Look::NEAR && !same).then(|| {
+        let is_same = || train.iter().any(|(_, other, _)| other == content);
+        (distance <= Look::NEAR && !is_same()).then(|| {
             let (a, b) = (inventory.pictures.path(nearest.0), inventory.pictures.path(item));
             let what = format!("`{b}` looks like the training image `{a}` (differs in {distance} of 128 places)");
             Finding::notice(Kind::NearDuplicate, what)
