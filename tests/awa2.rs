@@ -237,6 +237,7 @@ fn a_whole_protocol_runs() {
     let mut recipe = Recipe::parse(text, Path::new("r.toml")).unwrap();
     recipe.data = Source::Awa2(Awa2Settings { path: Some(root), ..Default::default() });
     let experiment = Experiment::new(recipe, tch::Device::Cpu).unwrap();
+    assert_eq!(experiment.recipe().images.resize, Some(18), "16 · 256 / 224");
     let record = experiment.run(&folder.path().join("run"), None, &mut Silent).unwrap();
     assert_eq!(record.evaluations().count(), 6);
     assert_eq!(record.start.classes[40..42], ["sheep", "dolphin"]);
