@@ -102,6 +102,12 @@ pub enum ScenarioError {
         /// What it should.
         classes: usize,
     },
+    /// An order that the dataset does not know.
+    #[error("the dataset has no order called `{order}`")]
+    OrderUnknown {
+        /// Its name.
+        order: &'static str,
+    },
     /// An order file that cannot be opened.
     #[error("`{path}`: {source}")]
     OrderFile {
@@ -143,6 +149,11 @@ impl ScenarioError {
                 classes - classes / 2,
                 (classes / 2).max(1)
             ),
+            Self::OrderUnknown { .. } => {
+                "only `awa2` and `apy` know `standard` and `proposed`; `order = { kind = \"file\", path = \"order.txt\" }` \
+                 names any order"
+                    .into()
+            }
             Self::OrderFile { .. } | Self::OrderLine { .. } | Self::OrderIncomplete { .. } => {
                 "an order file has the name of every class of the dataset once, one a line".into()
             }
@@ -195,6 +206,34 @@ pub enum DataError {
         /// Classes with information alone.
         only_attributes: Vec<String>,
     },
+    /// A file that no mirror gives.
+    #[error("`{name}` cannot be fetched from `{mirror}`: {reason}")]
+    Fetch {
+        /// The file.
+        name: String,
+        /// The last mirror that was asked.
+        mirror: String,
+        /// What came of it.
+        reason: String,
+    },
+    /// A dataset that we cannot fetch.
+    #[error("`{dataset}` has to be fetched by hand: {reason}")]
+    ByHand {
+        /// Its name.
+        dataset: &'static str,
+        /// Why.
+        reason: &'static str,
+        /// Where from, and where to.
+        steps: String,
+    },
+    /// A dataset in which a check found something.
+    #[error("{} wrong with `{path}`", things(*faults))]
+    Faults {
+        /// The dataset.
+        path: PathBuf,
+        /// How many things.
+        faults: usize,
+    },
     /// A read that the setting forbids.
     #[error("task {task} must not read `{image}`: {reason}")]
     Sealed {
@@ -205,6 +244,10 @@ pub enum DataError {
         /// Which rule it breaks.
         reason: &'static str,
     },
+}
+
+fn things(count: usize) -> String {
+    if count == 1 { "one thing is".to_owned() } else { format!("{count} things are") }
 }
 
 fn difference(only_images: &[String], only_attributes: &[String]) -> String {
@@ -225,8 +268,13 @@ impl DataError {
         move |source| Self::Io { path, source }
     }
 
-    fn hint(&self) -> Option<String> {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::Io { path, source } if source.kind() == io::ErrorKind::PermissionDenied => format!(
+                "this user may not read it: `chmod u+rX {}` as its owner, or run as a user who may",
+                path.display()
+            ),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "is the path right? `prescient list` says what each dataset needs; a relative path is looked for here, \
                  then below `PRESCIENT_DATA`"
@@ -238,9 +286,15 @@ impl DataError {
                                resumed; or take it away and start a new run"
                 .into(),
             Self::Classes { .. } => {
-                "names must agree to the letter: each folder below `train/` needs one row in the CSV, and each row a folder"
+                "names must agree to the letter: each class needs one row in every source of attributes, and each row a \
+                 folder below `train/`"
                     .into()
             }
+            Self::Fetch { .. } => {
+                "what has come so far is kept: run it again to go on; `--from URL` asks a mirror of your own".into()
+            }
+            Self::ByHand { steps, .. } => steps.clone(),
+            Self::Faults { .. } => "each one is named above, with what to do about it".into(),
             Self::Sealed { .. } => {
                 "this is the rule of the setting, not a fault of the data; only an oracle may break it, by name".into()
             }

@@ -123,6 +123,64 @@ fn a_ragged_table() {
 }
 
 #[test]
+fn an_attribute_twice() {
+    let place = Place::new();
+    let table = photos(&place);
+    std::fs::write(table, "class,number,number\nant,1,1\nbee,2,1\ncat,3,1\n").unwrap();
+    place.refuses(RUN, &["photos/attributes.csv`, line 1: expected every attribute once", "`number` a second time"]);
+}
+
+#[test]
+fn a_source_of_attributes_with_a_typo() {
+    let place = Place::new();
+    photos(&place);
+    let set = "data.attributes=[{path=\"photos/attributes.csv\", clases=[]}]";
+    place.refuses(&[RUN, &["--set", set]].concat(), &["unknown field `clases`", "expected one of `path`", "hint: "]);
+}
+
+#[test]
+fn class_information_of_an_unknown_kind() {
+    let place = Place::new();
+    photos(&place);
+    place.write("animals.xlsx", "PK");
+    let set = "data.attributes=[\"animals.xlsx\"]";
+    place.refuses(&[RUN, &["--set", set]].concat(), &["`animals.xlsx`: expected class information", "hint: ", "a CSV"]);
+}
+
+#[test]
+fn an_order_that_the_dataset_does_not_know() {
+    let place = Place::new();
+    photos(&place);
+    let arguments = [RUN, &["--set", "scenario.order.kind=proposed"]].concat();
+    place.refuses(
+        &arguments,
+        &["cannot deal out the classes", "no order called `proposed`", "hint: only `awa2` and `apy`"],
+    );
+}
+
+#[test]
+fn awa2_without_its_photos() {
+    let place = Place::new();
+    place.write("data/awa2/classes.txt", "1 antelope\n2 zebra\n");
+    place.write("data/awa2/predicates.txt", "1 stripes\n");
+    place.write("data/awa2/predicate-matrix-continuous.txt", "0\n");
+    place.write("r.toml", "[data]\nkind = \"awa2\"\n[scenario]\nsplit = \"1+1\"\n");
+    place.refuses(
+        RUN,
+        &[
+            "cannot open the dataset `awa2`",
+            "expected a line for each of 2 classes, found 1",
+            "hint: ",
+            "data check awa2",
+        ],
+    );
+    place.write("data/awa2/predicate-matrix-continuous.txt", "0\n99.5\n");
+    place.refuses(RUN, &["data/awa2/JPEGImages", "No such file", "hint: "]);
+    place.write("r.toml", "[data]\nkind = \"apy\"\n[scenario]\nsplit = \"16+8x2\"\n");
+    place.refuses(RUN, &["cannot open the dataset `apy`", "data/apy", "No such file", "hint: "]);
+}
+
+#[test]
 fn an_empty_table() {
     let place = Place::new();
     let table = photos(&place);

@@ -1,7 +1,7 @@
 //! `prescient list`.
 
 use super::{output, recipes};
-use crate::data::DATASETS;
+use crate::data::{ApySettings, Awa2Settings, DATASETS, FolderSettings, MnistSettings, Source};
 use crate::error::Result;
 use crate::evaluation::METRICS;
 use crate::experiment::Recipe;
@@ -50,7 +50,59 @@ fn keys() -> String {
     format!(
         "# Every key with its default, which is the paper's value where the paper gives one.\n\
          # Left out here: scenario.split, which every recipe must give, and what the dataset decides\n\
-         # (images.size, images.resize, images.crop, images.flip, images.normalization).\n\n{}",
-        Recipe::default().to_toml()
+         # (images.size, images.resize, images.crop, images.flip, images.normalization).\n\n{}\n{}",
+        Recipe::default().to_toml(),
+        other_keys()
     )
+}
+
+/// The keys of what there can be only one of, in comments, so that the whole stays a recipe.
+fn other_keys() -> String {
+    let folder = FolderSettings { path: "photos".into(), attributes: Vec::new(), scale: Default::default() };
+    let others = [
+        ("", Source::Mnist(MnistSettings { path: Some("mnist".into()) })),
+        (
+            "# attributes: paths, or tables such as { path = \"a.npy\", classes = [\"cat\"] } and\n\
+             # { path = \"att_splits.mat\", variable = \"original_att\" }; scale: none, unit-l2 or range\n",
+            Source::Folder(folder),
+        ),
+        (
+            "# attributes: continuous or binary; scale: none, unit-l2 or range\n",
+            Source::Awa2(Awa2Settings { path: Some("awa2".into()), ..Default::default() }),
+        ),
+        (
+            "# scale: none, unit-l2 or range\n",
+            Source::Apy(ApySettings { path: Some("apy".into()), ..Default::default() }),
+        ),
+    ];
+    let mut text = "# Other datasets:\n".to_owned();
+    for (about, source) in others {
+        let keys = toml::to_string(&source).expect("settings are plain data");
+        text.push_str(&format!("#\n{about}# [data]\n"));
+        keys.lines().for_each(|line| text.push_str(&format!("# {line}\n")));
+    }
+    text.push_str(
+        "#\n# Other orders: scenario.order = { kind = \"shuffled\", seed = 1 }, { kind = \"file\", path = \"order.txt\" },\n\
+         # and for awa2 and apy { kind = \"standard\" }, { kind = \"proposed\" }\n",
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn the_keys_are_a_recipe() {
+        assert_eq!(Recipe::parse(&keys(), Path::new("keys")).expect("a recipe"), Recipe::default());
+    }
+
+    #[test]
+    fn every_dataset_shows_its_keys() {
+        for dataset in DATASETS {
+            assert!(keys().contains(&format!("kind = \"{}\"", dataset.name)), "{}", dataset.name);
+        }
+        assert!(keys().contains("# scale = \"unit-l2\"") && keys().contains("# attributes = \"continuous\""));
+    }
 }

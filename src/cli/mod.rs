@@ -1,5 +1,6 @@
 //! The command line: one file a verb.
 
+mod classes;
 mod data;
 mod demo;
 mod device;
@@ -44,8 +45,10 @@ enum Verb {
     Report(report::Report),
     /// Compare what a run imagines of classes with what their images look like
     Inspect(inspect::Inspect),
-    /// Look at data before learning from it
+    /// Fetch data, check it, and look at it before learning from it
     Data(data::Data),
+    /// Show what is known of classes: which are similar, which cannot be told apart
+    Classes(classes::Classes),
     /// Name the datasets, recipes, metrics and recipe keys there are
     List(list::List),
 }
@@ -66,6 +69,7 @@ pub fn main() -> ExitCode {
         Verb::Report(verb) => verb.run(),
         Verb::Inspect(verb) => verb.run(),
         Verb::Data(verb) => verb.run(),
+        Verb::Classes(verb) => verb.run(),
         Verb::List(verb) => verb.run(),
     };
     finish(done)

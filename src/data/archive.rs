@@ -4,7 +4,7 @@
 //! and the archive never has to fit in memory. Nothing is written to disk: a name such as `../../x` can do no harm.
 
 use crate::error::DataError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -46,14 +46,38 @@ impl Archive {
     }
 
     /// The names in order; folders, where the archive lists them, end in `/`.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    #[cfg(test)]
+    fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(String::as_str)
     }
 
+    /// What lies in the folder `within` (`""` is the top), whole names; folders end in `/`, listed or not.
+    pub(super) fn children(&self, within: &str) -> Result<BTreeSet<&str>, DataError> {
+        let below = self.names.range(within.to_owned()..).map(|(name, _)| name.as_str());
+        let below: Vec<&str> = below.take_while(|name| name.starts_with(within)).collect();
+        if below.is_empty() && !within.is_empty() {
+            return Err(self.missing(within));
+        }
+        let child = |name: &'_ str| match name[within.len()..].find('/') {
+            Some(at) => within.len() + at + 1,
+            None => name.len(),
+        };
+        Ok(below.into_iter().map(|name| &name[..child(name)]).filter(|name| *name != within).collect())
+    }
+
+    /// Whether there is a file or, if `name` ends in `/`, a folder of that name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        match name.ends_with('/') {
+            true => self.names.range(name.to_owned()..).next().is_some_and(|(first, _)| first.starts_with(name)),
+            false => self.names.contains_key(name),
+        }
+    }
+
+    fn missing(&self, name: &str) -> DataError {
+        DataError::Io { path: self.path.join(name), source: io::ErrorKind::NotFound.into() }
+    }
+
     /// The bytes of one file, checked against the archive's checksum.
-    ///
-    /// # Panics
-    /// If `name` is not one of [`names`](Self::names).
     pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, DataError> {
         let damaged = |error: ZipError| DataError::Malformed {
             path: self.path.join(name),
@@ -65,7 +89,8 @@ impl Archive {
         };
         // A copy shares all but the place at which it reads.
         let mut zip = self.zip.clone();
-        let mut file = zip.by_index(self.names[name]).map_err(damaged)?;
+        let index = *self.names.get(name).ok_or_else(|| self.missing(name))?;
+        let mut file = zip.by_index(index).map_err(damaged)?;
         // The archive's word on the size is not to be trusted with memory.
         let mut bytes = Vec::with_capacity(file.size().min(1 << 24) as usize);
         file.read_to_end(&mut bytes).map_err(|error| damaged(ZipError::Io(error)))?;

@@ -84,6 +84,27 @@ impl Catalogue {
         row
     }
 
+    /// Every class with its row, in order.
+    pub fn rows(&self) -> impl Iterator<Item = (&String, &[f32])> {
+        self.names.iter().zip(0..).map(|(name, index)| (name, self.attributes(ClassId(index))))
+    }
+
+    /// The same classes and attributes with other values, a row a class.
+    ///
+    /// # Panics
+    /// If a row has another length than there are attribute names.
+    pub fn with_rows(&self, rows: Vec<Vec<f32>>) -> Self {
+        Self { sources: self.sources.clone(), ..Self::new(self.names.clone(), self.attribute_names.clone(), rows) }
+    }
+
+    /// The classes called `names`.
+    ///
+    /// # Panics
+    /// If a name is not in the catalogue.
+    pub fn ids(&self, names: &[String]) -> Vec<ClassId> {
+        names.iter().map(|name| self.find(name).expect("the caller has compared the names")).collect()
+    }
+
     /// Reads a CSV: a header (`class`, then the attributes' names), then a row a class.
     pub fn from_csv(bytes: &[u8], path: &Path) -> Result<Self, DataError> {
         let malformed = |line: Option<u64>, expected: &str, found: String| DataError::Malformed {
@@ -110,6 +131,11 @@ impl Catalogue {
         let attribute_names: Vec<String> = header.iter().skip(1).map(String::from).collect();
         if attribute_names.is_empty() {
             return Err(malformed(Some(1), "at least one attribute beside `class`", "none".to_owned()));
+        }
+        if let Some((_, name)) =
+            attribute_names.iter().enumerate().find(|(at, name)| attribute_names[..*at].contains(name))
+        {
+            return Err(malformed(Some(1), "every attribute once", format!("`{name}` a second time")));
         }
 
         let mut names: Vec<String> = Vec::new();
@@ -221,6 +247,10 @@ mod tests {
         assert_eq!(
             says("class,a\ncat,1\ncat,2\n"),
             "`a.csv`, line 3: expected every class once, found `cat` a second time"
+        );
+        assert_eq!(
+            says("class,a,b,a\ncat,1,2,3\n"),
+            "`a.csv`, line 1: expected every attribute once, found `a` a second time"
         );
         assert_eq!(says("class,a\ncat,soft\n"), "`a.csv`, line 2: expected a finite number for `a`, found `soft`");
         assert_eq!(says("class,a\ncat,NaN\n"), "`a.csv`, line 2: expected a finite number for `a`, found `NaN`");

@@ -1,16 +1,13 @@
-//! Images of one's own: `train/CLASS/*` and `test/CLASS/*` in a folder or a zip archive, and tables of attributes.
+//! Images of one's own: `train/CLASS/*` and `test/CLASS/*` in a folder or a zip archive, and class information.
 
-use super::archive::Archive;
+use super::attributes::{AttributeSource, Scale, class_information};
+use super::files::Files;
+use super::photos::{Classes, Photos, Survey, fault, images_of_class};
 use super::{Catalogue, Dataset, Image, Normalization, Sample, Subset};
-use crate::class::ClassId;
 use crate::error::DataError;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What counts as an image, in any case.
-const EXTENSIONS: [&str; 6] = ["jpg", "jpeg", "png", "bmp", "gif", "webp"];
 /// Images that are larger are looked at in this size unless a recipe says otherwise.
 const LARGEST: u32 = 224;
 
@@ -22,83 +19,43 @@ const LAYOUT: &str = "images are expected as `train/CLASS/*.jpg` and `test/CLASS
 pub struct FolderSettings {
     /// A folder or a zip archive with `train/CLASS/*` and `test/CLASS/*`.
     pub path: PathBuf,
-    /// Tables of attributes (CSV: `class,ATTRIBUTE,…`), joined by the name of the class. The first gives the order of
-    /// the classes.
+    /// Where the attributes come from, joined by the name of the class. The first gives the order of the classes.
     #[serde(default)]
-    pub attributes: Vec<PathBuf>,
+    pub attributes: Vec<AttributeSource>,
+    /// How the attributes of each source are scaled.
+    #[serde(default, skip_serializing_if = "Scale::is_none")]
+    pub scale: Scale,
 }
 
 /// Images in folders by class.
 pub struct Folder {
-    path: PathBuf,
-    store: Store,
+    photos: Photos,
     catalogue: Catalogue,
-    train: Side,
-    test: Side,
     size: u32,
 }
 
-/// Where the bytes come from.
-enum Store {
-    Directory,
-    /// With what stands before `train/` in the archive's names: nothing, or a folder and `/`.
-    Archive(Archive, String),
-}
-
-/// The images of one side: class by class, each in the order of their names.
-struct Side {
-    samples: Vec<Sample>,
-    /// As in `train/cat/0001.jpg`.
-    names: Vec<String>,
-}
-
-/// The names of the images of each class of one side.
-type Classes = BTreeMap<String, Vec<String>>;
-
 impl Folder {
     /// Finds all images and reads all attributes; of the images, only the first is opened.
-    pub fn open(path: &Path, attributes: &[PathBuf]) -> Result<Self, DataError> {
-        let kind = fs::metadata(path).map_err(DataError::io(path))?;
-        let (store, listing) = if kind.is_dir() {
-            (Store::Directory, list_directory(path)?)
-        } else {
-            let archive = Archive::open(path).map_err(neither_nor)?;
-            let top = top_folder(&archive);
-            let listing = archive.names().filter_map(|name| name.strip_prefix(&top)).map(String::from).collect();
-            (Store::Archive(archive, top), listing)
-        };
-        let (train, test) = by_class(path, &listing)?;
-        compare_sides(path, &train, &test)?;
-        let catalogue = catalogue(path, train.keys().cloned().collect(), attributes)?;
+    pub fn open(path: &Path, attributes: &[AttributeSource], scale: Scale) -> Result<Self, DataError> {
+        let files = files(path)?;
+        let (train, test) = survey(&files).sides()?;
+        let classes = train.keys().cloned().collect();
+        let catalogue = class_information(path, classes, attributes, scale)?;
 
-        let (train, test) = (Side::new(Subset::Train, train, &catalogue), Side::new(Subset::Test, test, &catalogue));
-        let mut folder = Self { path: path.to_owned(), store, catalogue, train, test, size: LARGEST };
-        let first = folder.image(&folder.train.samples[0])?;
-        folder.size = first.width.min(first.height).min(LARGEST);
-        Ok(folder)
-    }
-
-    fn side(&self, subset: Subset) -> &Side {
-        match subset {
-            Subset::Train => &self.train,
-            Subset::Test => &self.test,
-        }
+        let photos = Photos::new(files, &catalogue, train, test);
+        let first = photos.image(&photos.samples(Subset::Train)[0])?;
+        let size = first.width.min(first.height).min(LARGEST);
+        Ok(Self { photos, catalogue, size })
     }
 }
 
-impl Side {
-    fn new(subset: Subset, mut classes: Classes, catalogue: &Catalogue) -> Self {
-        let (mut samples, mut names) = (Vec::new(), Vec::new());
-        for (index, class) in catalogue.names().iter().enumerate() {
-            let mut files = classes.remove(class).expect("the sides have been compared with the catalogue");
-            files.sort();
-            for name in files {
-                let place = u32::try_from(samples.len()).expect("fewer than 2³² images");
-                samples.push(Sample { subset, index: place, class: ClassId(index as u16) });
-                names.push(name);
-            }
-        }
-        Self { samples, names }
+/// The folder or archive in which `train` and `test` lie. An archive often has all of it in one folder.
+pub(super) fn files(path: &Path) -> Result<Files, DataError> {
+    let files = Files::open(path)?;
+    let top = files.entries("")?;
+    match &top[..] {
+        [only] if only.ends_with('/') && !["train/", "test/"].contains(&only.as_str()) => Ok(files.inside(only)),
+        _ => Ok(files),
     }
 }
 
@@ -108,27 +65,15 @@ impl Dataset for Folder {
     }
 
     fn samples(&self, subset: Subset) -> &[Sample] {
-        &self.side(subset).samples
+        self.photos.samples(subset)
     }
 
     fn image(&self, sample: &Sample) -> Result<Image, DataError> {
-        let name = &self.side(sample.subset).names[sample.index as usize];
-        let (path, bytes) = match &self.store {
-            Store::Directory => {
-                let path = self.path.join(name);
-                let bytes = fs::read(&path).map_err(DataError::io(&path))?;
-                (path, bytes)
-            }
-            Store::Archive(archive, top) => {
-                let name = format!("{top}{name}");
-                (self.path.join(&name), archive.read(&name)?)
-            }
-        };
-        Image::decode(&bytes, self.channels(), &path)
+        self.photos.image(sample)
     }
 
     fn name(&self, sample: &Sample) -> String {
-        self.side(sample.subset).names[sample.index as usize].clone()
+        self.photos.name(sample).to_owned()
     }
 
     fn channels(&self) -> u8 {
@@ -146,177 +91,70 @@ impl Dataset for Folder {
     }
 }
 
-/// What lies below `train` and `test`, to the depth at which nothing should lie any more. Folders end in `/`.
-fn list_directory(root: &Path) -> Result<Vec<String>, DataError> {
-    let mut listing = Vec::new();
-    for side in ["train", "test"] {
-        if root.join(side).is_dir() {
-            listing.push(format!("{side}/"));
-            for class in entries(root, &format!("{side}/"))? {
-                if class.ends_with('/') {
-                    listing.extend(entries(root, &class)?);
-                }
-                listing.push(class);
-            }
-        }
-    }
-    Ok(listing)
-}
-
-/// What lies in the folder `within`, its name in front.
-fn entries(root: &Path, within: &str) -> Result<Vec<String>, DataError> {
-    let folder = root.join(within);
-    let mut names = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(DataError::io(&folder))? {
-        let path = entry.map_err(DataError::io(&folder))?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
-            malformed(
-                &path,
-                "a name in UTF-8",
-                "another encoding",
-                "rename the file: names of classes and images are text",
-            )
-        })?;
-        // Links are followed: a folder of links is a common way to select images.
-        names.push(format!("{within}{name}{}", if path.is_dir() { "/" } else { "" }));
-    }
-    Ok(names)
-}
-
-/// The one folder of an archive in which all the rest lies, with a `/`; empty where `train` is not in a folder.
-fn top_folder(archive: &Archive) -> String {
-    let is_side = |name: &str| name.starts_with("train/") || name.starts_with("test/");
-    let mut names = archive.names().filter(|name| !is_skipped(name));
-    if archive.names().any(is_side) {
-        return String::new();
-    }
-    let top = names.next().and_then(|name| name.split_once('/')).map(|(top, _)| format!("{top}/"));
-    top.filter(|top| names.all(|name| name.starts_with(top.as_str()))).unwrap_or_default()
-}
-
-/// Sorts a listing into the images of the classes of both sides.
-fn by_class(root: &Path, listing: &[String]) -> Result<(Classes, Classes), DataError> {
-    let (mut train, mut test) = (Classes::new(), Classes::new());
-    let mut found = [false; 2];
-    for name in listing.iter().filter(|name| !is_skipped(name)) {
-        let is_folder = name.ends_with('/');
-        let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
-        let (classes, found) = match parts.first() {
-            Some(&"train") => (&mut train, &mut found[0]),
-            Some(&"test") => (&mut test, &mut found[1]),
-            _ => continue,
-        };
-        *found |= is_folder || parts.len() > 1;
-        match (&parts[1..], is_folder) {
-            ([], _) => {}
-            ([class], true) => drop(classes.entry((*class).to_owned()).or_default()),
-            ([_], false) => {
-                return Err(malformed(&root.join(name), "a folder for each class here", "a file", LAYOUT));
-            }
-            ([class, file], false) => {
-                if !is_image(file) {
-                    let hint = "only jpg, jpeg, png, bmp, gif and webp are read: take other files away";
-                    return Err(malformed(&root.join(name), "an image", "a file of another kind", hint));
-                }
-                classes.entry((*class).to_owned()).or_default().push(parts.join("/"));
-            }
-            ([_, _, ..], _) => {
-                return Err(malformed(&root.join(name), "images in the folder of a class", "a folder in it", LAYOUT));
-            }
-        }
-    }
-    for (side, found) in ["train", "test"].into_iter().zip(found) {
-        if !found {
-            return Err(malformed(root, &format!("a folder `{side}` in it"), "none", LAYOUT));
-        }
-    }
-    Ok((train, test))
-}
-
-/// Whether each class is on both sides, with images.
-fn compare_sides(root: &Path, train: &Classes, test: &Classes) -> Result<(), DataError> {
-    for ((side, classes), (other_side, others)) in
-        [(("train", train), ("test", test)), (("test", test), ("train", train))]
-    {
-        for (class, images) in classes {
-            if images.is_empty() {
-                return Err(malformed(&root.join(side).join(class), "images of the class", "none", LAYOUT));
-            }
-            if !others.contains_key(class) {
-                let expected = format!("a folder `{class}`, as in `{side}`");
-                return Err(malformed(&root.join(other_side), &expected, "none", LAYOUT));
-            }
-        }
-    }
-    if train.is_empty() {
-        return Err(malformed(&root.join("train"), "a folder for each class", "none", LAYOUT));
+/// Finds the images of both sides, and whatever is wrong with the layout.
+pub(super) fn survey(files: &Files) -> Survey {
+    let mut faults = Vec::new();
+    let train = side(files, "train", &mut faults);
+    let test = side(files, "test", &mut faults);
+    if faults.is_empty() && train.is_empty() {
+        faults.push(fault(files, "train", "a folder for each class", "none", LAYOUT));
     }
     if train.len() > usize::from(u16::MAX) {
-        let found = format!("{}", train.len());
-        return Err(malformed(&root.join("train"), "at most 65,535 classes", &found, LAYOUT));
+        faults.push(fault(files, "train", "at most 65,535 classes", &train.len().to_string(), LAYOUT));
     }
-    Ok(())
-}
-
-/// The classes in the order of the first table, with the attributes of all tables; without one, in order of their names.
-fn catalogue(images: &Path, classes: Vec<String>, tables: &[PathBuf]) -> Result<Catalogue, DataError> {
-    let mut joined: Option<Catalogue> = None;
-    for path in tables {
-        let bytes = fs::read(path).map_err(DataError::io(path))?;
-        let table = Catalogue::from_csv(&bytes, path)?;
-        let only_images: Vec<String> = classes.iter().filter(|class| table.find(class).is_none()).cloned().collect();
-        let only_attributes: Vec<String> =
-            table.names().iter().filter(|name| classes.binary_search(name).is_err()).cloned().collect();
-        if !only_images.is_empty() || !only_attributes.is_empty() {
-            let (images, attributes) = (images.to_owned(), path.to_owned());
-            return Err(DataError::Classes { images, attributes, only_images, only_attributes });
+    for (classes, side, others, other_side) in [(&train, "train", &test, "test"), (&test, "test", &train, "train")] {
+        for (class, images) in classes {
+            if images.is_empty() {
+                faults.push(fault(files, &format!("{side}/{class}"), "images of the class", "none", LAYOUT));
+            }
+            if !others.contains_key(class) && files.has(&format!("{other_side}/")) {
+                let expected = format!("a folder `{class}`, as in `{side}`");
+                faults.push(fault(files, other_side, &expected, "none", LAYOUT));
+            }
         }
-        joined = Some(match joined {
-            Some(before) => before.joined(&table),
-            None => table,
-        });
     }
-    Ok(joined.unwrap_or_else(|| Catalogue::bare(classes)))
+    Survey { train, test, faults }
 }
 
-/// What systems leave behind: hidden files, and those of macOS and Windows.
-fn is_skipped(name: &str) -> bool {
-    name.split('/').any(|part| part.starts_with('.') || part == "__MACOSX" || part.eq_ignore_ascii_case("thumbs.db"))
-}
-
-fn is_image(file: &str) -> bool {
-    let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
-}
-
-/// A file that is no zip archive is no folder either.
-fn neither_nor(error: DataError) -> DataError {
-    match error {
-        DataError::Malformed { path, line, found, hint, .. } => {
-            DataError::Malformed { path, line, expected: "a folder or a zip archive".to_owned(), found, hint }
+/// The images of each class of one side.
+fn side(files: &Files, side: &str, faults: &mut Vec<DataError>) -> Classes {
+    let mut classes = Classes::new();
+    let below = format!("{side}/");
+    if !files.has(&below) {
+        faults.push(fault(files, "", &format!("a folder `{side}` in it"), "none", LAYOUT));
+        return classes;
+    }
+    let entries = files.entries(&below).unwrap_or_else(|error| {
+        faults.push(error);
+        Vec::new()
+    });
+    for entry in entries {
+        match entry.strip_suffix('/') {
+            Some(class) => {
+                let images = images_of_class(files, &entry, LAYOUT, faults);
+                classes.insert(class[below.len()..].to_owned(), images);
+            }
+            None => faults.push(fault(files, &entry, "a folder for each class here", "a file", LAYOUT)),
         }
-        other => other,
     }
-}
-
-fn malformed(path: &Path, expected: &str, found: &str, hint: &str) -> DataError {
-    DataError::Malformed {
-        path: path.to_owned(),
-        line: None,
-        expected: expected.to_owned(),
-        found: found.to_owned(),
-        hint: hint.to_owned(),
-    }
+    classes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::class::ClassId;
+    use std::fs;
     use std::io::Write;
     use tempfile::TempDir;
 
     const GOOD: [&str; 5] =
         ["train/dog/2.png", "train/dog/1.PNG", "train/cat/1.png", "test/cat/9.png", "test/dog/8.png"];
+
+    fn open(path: &Path, attributes: &[PathBuf]) -> Result<Folder, DataError> {
+        let attributes: Vec<AttributeSource> = attributes.iter().map(AttributeSource::new).collect();
+        Folder::open(path, &attributes, Scale::None)
+    }
 
     /// A PNG, three pixels wide and two high, of one grey.
     fn png(grey: u8) -> Vec<u8> {
@@ -370,12 +208,12 @@ mod tests {
     /// What is said of a tree, without the folder's name, for a folder and for an archive: the same.
     fn says(names: &[&str]) -> String {
         let folder = tree(names);
-        let text = Folder::open(folder.path(), &[]).err().expect("a fault").to_string();
+        let text = open(folder.path(), &[]).err().expect("a fault").to_string();
         let root = folder.path().display().to_string();
         let of_folder = text.replace(&format!("{root}/"), "").replace(&root, "ROOT");
 
         let (_folder, path) = zipped(names);
-        let text = Folder::open(&path, &[]).err().expect("a fault").to_string();
+        let text = open(&path, &[]).err().expect("a fault").to_string();
         let root = path.display().to_string();
         let of_archive = text.replace(&format!("{root}/"), "").replace(&root, "ROOT");
         assert_eq!(of_folder, of_archive);
@@ -401,9 +239,9 @@ mod tests {
     #[test]
     fn folders_and_archives_read_alike() {
         let folder = tree(&GOOD);
-        check_good(&Folder::open(folder.path(), &[]).expect("a folder"));
+        check_good(&open(folder.path(), &[]).expect("a folder"));
         let (_folder, path) = zipped(&GOOD);
-        check_good(&Folder::open(&path, &[]).expect("an archive"));
+        check_good(&open(&path, &[]).expect("an archive"));
     }
 
     #[test]
@@ -412,7 +250,7 @@ mod tests {
         let mut inside: Vec<&str> = inside.iter().map(String::as_str).collect();
         inside.extend(["__MACOSX/pets/train/cat/._1.png", "pets/README.txt"]);
         let (_folder, path) = zipped(&inside);
-        check_good(&Folder::open(&path, &[]).expect("an archive"));
+        check_good(&open(&path, &[]).expect("an archive"));
     }
 
     #[test]
@@ -420,15 +258,15 @@ mod tests {
         let left = ["train/.DS_Store", "train/cat/Thumbs.db", "test/__MACOSX/x.png", "README.txt", "val/cat/1.txt"];
         let all = [&GOOD[..], &left].concat();
         let folder = tree(&all);
-        check_good(&Folder::open(folder.path(), &[]).expect("a folder"));
+        check_good(&open(folder.path(), &[]).expect("a folder"));
         let (_folder, path) = zipped(&all);
-        check_good(&Folder::open(&path, &[]).expect("an archive"));
+        check_good(&open(&path, &[]).expect("an archive"));
     }
 
     #[test]
     fn names_that_point_outside_do_no_harm() {
         let (_folder, path) = zipped(&[&GOOD[..], &["../../x.png", "train/../../y.png", "/z.png"]].concat());
-        check_good(&Folder::open(&path, &[]).expect("an archive"));
+        check_good(&open(&path, &[]).expect("an archive"));
     }
 
     #[test]
@@ -436,7 +274,7 @@ mod tests {
         let (_one, first) = table("class,legs\ndog,4\ncat,3\n");
         let (_two, second) = table("class,purrs\ncat,1\ndog,0\n");
         let folder = tree(&GOOD);
-        let data = Folder::open(folder.path(), &[first, second]).expect("data");
+        let data = open(folder.path(), &[first, second]).expect("data");
         assert_eq!(data.catalogue().names(), ["dog", "cat"]);
         assert_eq!(data.catalogue().attribute_names(), ["legs", "purrs"]);
         assert_eq!(data.catalogue().attributes(ClassId(0)), [4.0, 0.0]);
@@ -448,7 +286,7 @@ mod tests {
     fn other_classes_in_a_table_are_told_both_ways() {
         let (_table, path) = table("class,legs\ncat,4\nwhale,0\n");
         let folder = tree(&GOOD);
-        match Folder::open(folder.path(), &[path]).err() {
+        match open(folder.path(), &[path]).err() {
             Some(DataError::Classes { only_images, only_attributes, .. }) => {
                 assert_eq!(only_images, ["dog"]);
                 assert_eq!(only_attributes, ["whale"]);
@@ -461,12 +299,12 @@ mod tests {
     fn a_wrong_path_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
         let missing = folder.path().join("none");
-        assert!(matches!(Folder::open(&missing, &[]), Err(DataError::Io { path, .. }) if path == missing));
+        assert!(matches!(open(&missing, &[]), Err(DataError::Io { path, .. }) if path == missing));
         let (_table, csv) = table("class,legs\n");
-        let text = Folder::open(&csv, &[]).err().expect("a fault").to_string();
+        let text = open(&csv, &[]).err().expect("a fault").to_string();
         assert!(text.contains("a.csv`: expected a folder or a zip archive, found one that cannot be read"), "{text}");
         let good = tree(&GOOD);
-        assert!(matches!(Folder::open(good.path(), &[missing]), Err(DataError::Io { .. })));
+        assert!(matches!(open(good.path(), &[missing]), Err(DataError::Io { .. })));
     }
 
     #[test]
@@ -509,7 +347,7 @@ mod tests {
     fn an_image_that_does_not_decode_is_told_by_its_path() {
         let folder = tree(&GOOD);
         fs::write(folder.path().join("test/dog/8.png"), b"not a png").expect("a file");
-        let data = Folder::open(folder.path(), &[]).expect("data");
+        let data = open(folder.path(), &[]).expect("data");
         let error = data.image(&data.samples(Subset::Test)[1]).expect_err("no image");
         assert!(matches!(error, DataError::Image { path, .. } if path == folder.path().join("test/dog/8.png")));
 
@@ -518,13 +356,13 @@ mod tests {
         let at = bytes.len() - 5;
         bytes[at] ^= 0xff;
         fs::write(&path, bytes).expect("a damaged archive");
-        assert!(matches!(Folder::open(&path, &[]), Err(DataError::Malformed { .. })));
+        assert!(matches!(open(&path, &[]), Err(DataError::Malformed { .. })));
     }
 
     #[test]
     fn the_real_animals_are_read() {
         let Some(folder) = real_data("animals12") else { return };
-        let data = Folder::open(&folder.join("images.zip"), &[folder.join("attributes.csv")]).expect("animals12");
+        let data = open(&folder.join("images.zip"), &[folder.join("attributes.csv")]).expect("animals12");
         assert_eq!(data.catalogue().len(), 12);
         assert_eq!(data.catalogue().attribute_names().len(), 85);
         assert_eq!(data.size(), 64);

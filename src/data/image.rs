@@ -29,10 +29,40 @@ impl Image {
         Ok(Self { width, height, channels, pixels })
     }
 
+    /// The part of the image from column `left` and row `top`, so many pixels wide and high.
+    ///
+    /// # Panics
+    /// If that reaches beyond the image.
+    pub fn cut(&self, left: u32, top: u32, width: u32, height: u32) -> Self {
+        let channels = usize::from(self.channels);
+        let (row, part) = (self.width as usize * channels, width as usize * channels);
+        let from = left as usize * channels;
+        assert!(left + width <= self.width && top + height <= self.height, "a part lies inside its image");
+        let rows = self.pixels.chunks_exact(row.max(1)).skip(top as usize).take(height as usize);
+        let pixels = rows.flat_map(|row| &row[from..from + part]).copied().collect();
+        Self { width, height, channels: self.channels, pixels }
+    }
+
     /// The image as a PNG.
     pub fn write_png(&self, path: &Path) -> Result<(), DataError> {
         let color = if self.channels == 1 { image::ExtendedColorType::L8 } else { image::ExtendedColorType::Rgb8 };
         image::save_buffer_with_format(path, &self.pixels, self.width, self.height, color, image::ImageFormat::Png)
             .map_err(|error| DataError::Io { path: path.to_owned(), source: std::io::Error::other(error) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 0 1 2 / 3 4 5 / 6 7 8 the two columns on the right, the two rows at the bottom: 4 5 / 7 8.
+    #[test]
+    fn a_part_is_cut_out() {
+        let pixels = (0..9).flat_map(|pixel| [pixel, pixel + 100, pixel + 200]).collect();
+        let image = Image { width: 3, height: 3, channels: 3, pixels };
+        let part = image.cut(1, 1, 2, 2);
+        assert_eq!((part.width, part.height), (2, 2));
+        assert_eq!(part.pixels, [4, 104, 204, 5, 105, 205, 7, 107, 207, 8, 108, 208]);
+        assert_eq!(image.cut(0, 0, 3, 3), image);
     }
 }

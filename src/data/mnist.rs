@@ -1,8 +1,6 @@
 //! MNIST, or any other set of 28×28 grey images of ten classes in the same four files.
-//!
-//! An idx file is a header of big-endian numbers (the magic number, how many, and for images their height and width),
-//! then one byte a label or a pixel.
 
+use super::idx::{Idx, malformed};
 use super::{Catalogue, Dataset, Image, Normalization, Sample, Subset};
 use crate::class::ClassId;
 use crate::error::DataError;
@@ -17,8 +15,6 @@ const SIDE: usize = 28;
 /// The bytes of an image.
 const BYTES: usize = SIDE * SIDE;
 const CLASSES: u8 = 10;
-
-const HINT: &str = "the file may be cut short or of another kind: fetch it again";
 
 /// Where MNIST is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -50,6 +46,17 @@ impl Mnist {
         })
     }
 
+    /// What is wrong with each of the four files; what is wrong between two of them is told if each is fine.
+    pub(super) fn faults(folder: &Path) -> Vec<DataError> {
+        let files = [("train-images-idx3-ubyte", 2051, 3), ("train-labels-idx1-ubyte", 2049, 1)];
+        let test_files = [("t10k-images-idx3-ubyte", 2051, 3), ("t10k-labels-idx1-ubyte", 2049, 1)];
+        let of_file = files.into_iter().chain(test_files).filter_map(|(name, magic, dimensions)| {
+            contents(folder, name).and_then(|(path, bytes)| Idx::parse(bytes, magic, dimensions, &path)).err()
+        });
+        let faults: Vec<DataError> = of_file.collect();
+        if faults.is_empty() { Self::open(folder).err().into_iter().collect() } else { faults }
+    }
+
     fn side(&self, subset: Subset) -> &Side {
         match subset {
             Subset::Train => &self.train,
@@ -60,20 +67,22 @@ impl Mnist {
 
 impl Side {
     fn read(folder: &Path, prefix: &str, subset: Subset) -> Result<Self, DataError> {
-        let images = Idx::read(folder, &format!("{prefix}-images-idx3-ubyte"), 2051, 3)?;
+        let (path, bytes) = contents(folder, &format!("{prefix}-images-idx3-ubyte"))?;
+        let images = Idx::parse(bytes, 2051, 3, &path)?;
         if images.dimensions[1..] != [SIDE, SIDE] {
             let found = format!("{} × {}", images.dimensions[1], images.dimensions[2]);
-            return Err(malformed(&images.path, format!("images of {SIDE} × {SIDE} pixels"), found));
+            return Err(malformed(&path, format!("images of {SIDE} × {SIDE} pixels"), found));
         }
-        let labels = Idx::read(folder, &format!("{prefix}-labels-idx1-ubyte"), 2049, 1)?;
+        let (path, bytes) = contents(folder, &format!("{prefix}-labels-idx1-ubyte"))?;
+        let labels = Idx::parse(bytes, 2049, 1, &path)?;
         let (count, labelled) = (images.dimensions[0], labels.dimensions[0]);
         if count != labelled {
             let expected = format!("a label for each of {count} images");
-            return Err(malformed(&labels.path, expected, format!("{labelled} labels")));
+            return Err(malformed(&path, expected, format!("{labelled} labels")));
         }
         if let Some(index) = labels.values.iter().position(|&label| label >= CLASSES) {
             let found = format!("{} as label {index}", labels.values[index]);
-            return Err(malformed(&labels.path, "labels from 0 to 9".to_owned(), found));
+            return Err(malformed(&path, "labels from 0 to 9".to_owned(), found));
         }
         let samples = labels.values.iter().zip(0..).map(|(&label, index)| Sample {
             subset,
@@ -81,41 +90,6 @@ impl Side {
             class: ClassId(u16::from(label)),
         });
         Ok(Self { samples: samples.collect(), pixels: images.values })
-    }
-}
-
-/// One idx file.
-struct Idx {
-    path: PathBuf,
-    dimensions: Vec<usize>,
-    values: Vec<u8>,
-}
-
-impl Idx {
-    /// Reads `name`, or else `name.gz`, and checks that it is whole.
-    fn read(folder: &Path, name: &str, magic: usize, dimensions: usize) -> Result<Self, DataError> {
-        let (path, mut bytes) = contents(folder, name)?;
-        let header = 4 * (dimensions + 1);
-        if bytes.len() < header {
-            return Err(malformed(&path, format!("a header of {header} bytes"), format!("{}", bytes.len())));
-        }
-        let numbers: Vec<usize> = bytes[..header]
-            .chunks_exact(4)
-            .map(|four| four.iter().fold(0, |number, &byte| number << 8 | usize::from(byte)))
-            .collect();
-        if numbers[0] != magic {
-            return Err(malformed(&path, format!("the magic number {magic}"), format!("{}", numbers[0])));
-        }
-        let dimensions = numbers[1..].to_vec();
-        let expected = dimensions.iter().fold(1u128, |product, &number| product * number as u128);
-        let found = bytes.len() - header;
-        if found as u128 != expected {
-            let by = dimensions.iter().map(usize::to_string).collect::<Vec<_>>().join(" × ");
-            let unit = if dimensions.len() == 1 { "labels" } else { "pixels" };
-            return Err(malformed(&path, format!("{by} {unit}, {expected} bytes"), format!("{found}")));
-        }
-        bytes.drain(..header);
-        Ok(Self { path, dimensions, values: bytes })
     }
 }
 
@@ -136,10 +110,6 @@ fn contents(folder: &Path, name: &str) -> Result<(PathBuf, Vec<u8>), DataError> 
             Err(malformed(&packed, "a whole gzip file".to_owned(), format!("one that does not unpack: {error}")))
         }
     }
-}
-
-fn malformed(path: &Path, expected: String, found: String) -> DataError {
-    DataError::Malformed { path: path.to_owned(), line: None, expected, found, hint: HINT.to_owned() }
 }
 
 impl Dataset for Mnist {

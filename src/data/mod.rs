@@ -1,20 +1,34 @@
 //! Images and what is known of their classes. Plain bytes: no tensors here.
 
+mod apy;
 mod archive;
+pub mod attributes;
+mod awa2;
 mod catalogue;
+pub mod check;
+pub mod fetch;
+mod files;
 mod folder;
+mod idx;
 mod image;
+pub mod likeness;
 mod loader;
 mod mnist;
+mod photos;
 mod sealed;
+mod shares;
 pub mod sheet;
 mod shelf;
 mod source;
 mod synthetic;
 mod view;
 
+pub use apy::{Apy, ApySettings};
+pub use awa2::{Awa2, Awa2Settings, Matrix};
 pub use catalogue::Catalogue;
+pub use files::Files;
 pub use folder::{Folder, FolderSettings};
+pub use idx::Idx;
 pub use image::Image;
 pub use loader::{Batch, Loader, Pass, TestBatch};
 pub use mnist::{Mnist, MnistSettings};
@@ -26,6 +40,7 @@ pub use view::{Augmentation, Crop, Glance, Normalization, View, Window};
 
 use crate::class::ClassId;
 use crate::error::DataError;
+use crate::scenario::Order;
 use serde::{Deserialize, Serialize};
 
 /// The two sides of a dataset, which never share an image.
@@ -71,6 +86,16 @@ pub trait Dataset: Send + Sync {
 
     /// The size at which its images are looked at, in pixels, unless a recipe says otherwise.
     fn size(&self) -> u32;
+
+    /// The shorter side to which its test images are scaled before a square of [`size`](Self::size) is cut out of the middle.
+    fn resize(&self) -> u32 {
+        self.size()
+    }
+
+    /// The classes in an order that its literature has a name for, if it knows that order.
+    fn order(&self, _order: &Order) -> Option<Vec<ClassId>> {
+        None
+    }
 }
 
 /// A hash of what a dataset holds: classes, attributes, and every sample's name and class. It opens no image, so it is

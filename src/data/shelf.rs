@@ -3,7 +3,9 @@
 //! The shelf stands behind the seal. What a task may read is asked each time, whether the image is at hand or not.
 
 use super::{Catalogue, Dataset, Image, Normalization, Sample, Subset};
+use crate::class::ClassId;
 use crate::error::DataError;
+use crate::scenario::Order;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -73,6 +75,14 @@ impl Dataset for Shelf {
 
     fn size(&self) -> u32 {
         self.dataset.size()
+    }
+
+    fn resize(&self) -> u32 {
+        self.dataset.resize()
+    }
+
+    fn order(&self, order: &Order) -> Option<Vec<ClassId>> {
+        self.dataset.order(order)
     }
 }
 

@@ -1,6 +1,9 @@
 //! Which dataset, and where it lies.
 
-use super::{Augmentation, Crop, Dataset, Folder, FolderSettings, Mnist, MnistSettings, Synthetic, SyntheticSettings};
+use super::{
+    Apy, ApySettings, Augmentation, Awa2, Awa2Settings, Crop, Dataset, Folder, FolderSettings, Mnist, MnistSettings,
+    Synthetic, SyntheticSettings,
+};
 use crate::error::DataError;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -16,6 +19,10 @@ pub enum Source {
     Mnist(MnistSettings),
     /// Photos in folders and a table of attributes.
     Folder(FolderSettings),
+    /// Animals with Attributes 2.
+    Awa2(Awa2Settings),
+    /// Attribute Pascal and Yahoo.
+    Apy(ApySettings),
 }
 
 impl Default for Source {
@@ -52,6 +59,17 @@ pub const DATASETS: &[DatasetInfo] = &[
         about: "your own photos, with a table of attributes",
         needs: "`train/CLASS/*` and `test/CLASS/*` in the folder or .zip `path`; `attributes = [\"a.csv\", …]`",
     },
+    DatasetInfo {
+        name: "awa2",
+        about: "Animals with Attributes 2: 37,322 photos of 50 animals, 85 attributes",
+        needs: "the unpacked archive, or the .zip itself, as `path`, else as `awa2` below the data root",
+    },
+    DatasetInfo {
+        name: "apy",
+        about: "Attribute Pascal and Yahoo: 15,339 objects of 32 classes cut out of photos, 64 attributes",
+        needs: "the annotation files, VOC2008 and `ayahoo_test_images` in the folder `path`, else in `apy` below the data \
+                root",
+    },
 ];
 
 /// Where data lies unless a recipe says otherwise: `PRESCIENT_DATA`, else the folder `data`, else `../shared/data`.
@@ -78,8 +96,13 @@ impl Source {
                 Arc::new(Mnist::open(&resolve(settings.path.as_deref().unwrap_or(Path::new("mnist"))))?)
             }
             Source::Folder(settings) => {
-                let attributes: Vec<PathBuf> = settings.attributes.iter().map(|path| resolve(path)).collect();
-                Arc::new(Folder::open(&resolve(&settings.path), &attributes)?)
+                Arc::new(Folder::open(&resolve(&settings.path), &settings.attributes, settings.scale)?)
+            }
+            Source::Awa2(settings) => {
+                Arc::new(Awa2::open(&resolve(settings.path.as_deref().unwrap_or(Path::new("awa2"))), settings)?)
+            }
+            Source::Apy(settings) => {
+                Arc::new(Apy::open(&resolve(settings.path.as_deref().unwrap_or(Path::new("apy"))), settings)?)
             }
         })
     }
@@ -89,7 +112,9 @@ impl Source {
     pub fn augmentation(&self) -> Augmentation {
         match self {
             Source::Synthetic(_) | Source::Mnist(_) => Augmentation::default(),
-            Source::Folder(_) => Augmentation { crop: Crop::Resized { area: 0.08 }, flip: true },
+            Source::Folder(_) | Source::Awa2(_) | Source::Apy(_) => {
+                Augmentation { crop: Crop::Resized { area: 0.08 }, flip: true }
+            }
         }
     }
 
@@ -99,6 +124,8 @@ impl Source {
             Source::Synthetic(_) => "synthetic",
             Source::Mnist(_) => "mnist",
             Source::Folder(_) => "folder",
+            Source::Awa2(_) => "awa2",
+            Source::Apy(_) => "apy",
         }
     }
 }

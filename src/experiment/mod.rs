@@ -57,7 +57,11 @@ impl Experiment {
             other => other.clone(),
         };
         let catalogue = dataset.catalogue();
-        let scenario = Scenario::new(catalogue.names(), &order, &split).when(|| "deal out the classes".to_owned())?;
+        let scenario = match dataset.order(&order) {
+            Some(known) => Scenario::in_order(known, &split),
+            None => Scenario::new(catalogue.names(), &order, &split),
+        };
+        let scenario = scenario.when(|| "deal out the classes".to_owned())?;
         let start = Start {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -62,7 +62,8 @@ pub struct ImageSettings {
     /// The side of the square that the model sees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u32>,
-    /// The shorter side to which test images are scaled before the middle is cut out; the size, unless given.
+    /// The shorter side to which test images are scaled before the middle is cut out; unless given, the size, or for the
+    /// paper's photos 256/224 of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resize: Option<u32>,
     /// Which part of a training image is looked at.
@@ -94,8 +95,10 @@ impl Recipe {
     pub fn effective(mut self, dataset: &dyn Dataset) -> Result<Self, RecipeError> {
         let Augmentation { crop, flip } = self.data.augmentation();
         let images = &mut self.images;
-        images.size.get_or_insert(dataset.size());
-        images.resize.get_or_insert(images.size.unwrap_or_default());
+        let size = *images.size.get_or_insert(dataset.size());
+        // In the dataset's own proportion: 256 to 224 for the paper's photos, 1 to 1 for most.
+        let resize = u64::from(size) * u64::from(dataset.resize()) / u64::from(dataset.size().max(1));
+        images.resize.get_or_insert(u32::try_from(resize).unwrap_or(u32::MAX));
         images.crop.get_or_insert(crop);
         images.flip.get_or_insert(flip);
         images.normalization.get_or_insert(dataset.normalization());
@@ -110,7 +113,7 @@ impl Recipe {
                 let counts = [("data.train", drawn.train, 1, 10_000), ("data.test", drawn.test, 1, 10_000)];
                 counts.into_iter().try_for_each(within)
             }
-            Source::Mnist(_) | Source::Folder(_) => Ok(()),
+            Source::Mnist(_) | Source::Folder(_) | Source::Awa2(_) | Source::Apy(_) => Ok(()),
         }
     }
 

@@ -4,7 +4,7 @@ mod order;
 mod plan;
 mod split;
 
-pub use order::Order;
+pub use order::{Order, zero_shot_order};
 pub use plan::{Stage, plan};
 pub use split::Split;
 
@@ -22,18 +22,23 @@ pub struct Scenario {
 impl Scenario {
     /// The classes called `names`, put in order and dealt out.
     pub fn new(names: &[String], order: &Order, split: &Split) -> Result<Self, ScenarioError> {
-        if split.classes() != names.len() {
+        Self::in_order(order.arrange(names)?, split)
+    }
+
+    /// Classes that are in order already, dealt out.
+    pub fn in_order(order: Vec<ClassId>, split: &Split) -> Result<Self, ScenarioError> {
+        if split.classes() != order.len() {
             return Err(ScenarioError::SplitSum {
                 split: split.to_string(),
                 sum: split.classes(),
-                classes: names.len(),
+                classes: order.len(),
             });
         }
         let mut starts = vec![0];
         for size in split.sizes() {
             starts.push(starts[starts.len() - 1] + size);
         }
-        Ok(Self { order: order.arrange(names)?, starts })
+        Ok(Self { order, starts })
     }
 
     /// The number of tasks, `T`.

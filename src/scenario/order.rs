@@ -20,6 +20,11 @@ pub enum Order {
         /// The seed of the order.
         seed: u64,
     },
+    /// The training classes of the dataset's standard zero-shot split, then its test classes. AwA2 and aP&Y have one, and
+    /// list their classes so.
+    Standard,
+    /// The same by the split that Xian et al. proposed: its test classes are not among ImageNet's.
+    Proposed,
     /// From a file: one class name a line.
     File {
         /// The file; a relative path is looked for in the working directory, then below the data root.
@@ -28,7 +33,8 @@ pub enum Order {
 }
 
 impl Order {
-    /// The classes called `names`, in order of arrival.
+    /// The classes called `names`, in order of arrival. `Standard` and `Proposed` are the dataset's to know: here they are
+    /// an error.
     pub fn arrange(&self, names: &[String]) -> Result<Vec<ClassId>, ScenarioError> {
         let listed = (0..names.len()).map(|index| ClassId(index as u16));
         match self {
@@ -38,6 +44,8 @@ impl Order {
                 order.shuffle(&mut Seeds::new(*seed).stream("order", 0));
                 Ok(order)
             }
+            Order::Standard => Err(ScenarioError::OrderUnknown { order: "standard" }),
+            Order::Proposed => Err(ScenarioError::OrderUnknown { order: "proposed" }),
             Order::File { path } => {
                 let text = std::fs::read_to_string(path)
                     .map_err(|source| ScenarioError::OrderFile { path: path.clone(), source })?;
@@ -45,6 +53,13 @@ impl Order {
             }
         }
     }
+}
+
+/// The classes called `names` with the `test` classes of a zero-shot split moved to the end, in the order of `test`.
+pub fn zero_shot_order(names: &[String], test: &[&str]) -> Vec<String> {
+    let train = names.iter().filter(|name| !test.contains(&name.as_str())).cloned();
+    let test = test.iter().map(|name| (*name).to_owned()).filter(|name| names.contains(name));
+    train.chain(test).collect()
 }
 
 fn from_lines(text: &str, names: &[String], path: &std::path::Path) -> Result<Vec<ClassId>, ScenarioError> {
@@ -84,6 +99,18 @@ mod tests {
     fn a_file_decides() {
         let order = from_lines("cat\n\n ant \nbee\n", &names(), Path::new("o.txt")).expect("a full order");
         assert_eq!(order, [ClassId(2), ClassId(0), ClassId(1)]);
+    }
+
+    #[test]
+    fn test_classes_come_last() {
+        assert_eq!(zero_shot_order(&names(), &["cat", "ant"]), ["bee", "cat", "ant"]);
+        assert_eq!(zero_shot_order(&names(), &["dog"]), names());
+    }
+
+    #[test]
+    fn an_order_that_is_the_datasets_to_know() {
+        let error = Order::Proposed.arrange(&names()).expect_err("nobody knows").to_string();
+        assert_eq!(error, "the dataset has no order called `proposed`");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What integration tests share.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs)]
 
-use prescient::data::{Image, Source, SyntheticSettings};
+use prescient::data::{Files, Image, Source, SyntheticSettings};
 use prescient::experiment::Recipe;
 use std::path::{Path, PathBuf};
 
@@ -64,4 +64,51 @@ pub fn photo_folder(at: &Path, classes: &[&str]) -> PathBuf {
     let table = at.join("attributes.csv");
     std::fs::write(&table, format!("class,number,one\n{rows}")).unwrap();
     table
+}
+
+/// Real photos of animals, 64×64 JPEGs: `count` of the test side of `animals12`, spread over its classes.
+pub fn real_photos(count: usize) -> Option<Vec<Vec<u8>>> {
+    let files = Files::open(&real_data("animals12")?.join("images.zip")).unwrap();
+    let classes = files.entries("test/").unwrap();
+    let by_class: Vec<Vec<String>> = classes.iter().map(|class| files.entries(class).unwrap()).collect();
+    let names = (0..count).map(|i| &by_class[i % by_class.len()][i / by_class.len()]);
+    Some(names.map(|name| files.read(name).unwrap()).collect())
+}
+
+/// Real photos in a folder, to be linked to under the names of a dataset that cannot be had here.
+pub struct Album {
+    photos: Vec<PathBuf>,
+    next: usize,
+}
+
+impl Album {
+    /// Writes so many different photos to `at`.
+    pub fn new(at: &Path, count: usize) -> Option<Self> {
+        let bytes = real_photos(count)?;
+        std::fs::create_dir_all(at).unwrap();
+        let photos: Vec<PathBuf> = (0..count).map(|i| at.join(format!("{i}.jpg"))).collect();
+        photos.iter().zip(bytes).for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+        Some(Self { photos, next: 0 })
+    }
+
+    /// The next photo, under the name `path`.
+    pub fn place(&mut self, path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::hard_link(&self.photos[self.next % self.photos.len()], path).unwrap();
+        self.next += 1;
+    }
+}
+
+/// The files of a folder, copied to another.
+pub fn copy_files(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file()) {
+        std::fs::write(to.join(entry.file_name()), std::fs::read(entry.path()).unwrap()).unwrap();
+    }
+}
+
+/// The lines of a file that have something on them.
+pub fn lines(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(String::from).collect()
 }

@@ -1,32 +1,18 @@
-//! `prescient data`.
+//! `prescient data show`.
 
+use crate::data::attributes::{AttributeSource, Scale};
 use crate::data::sheet::contact_sheet;
-use crate::data::{DATASETS, FolderSettings, Image, MnistSettings, Source, Subset, SyntheticSettings};
+use crate::data::{ApySettings, Awa2Settings, FolderSettings, Image, MnistSettings, Source, Subset, SyntheticSettings};
 use crate::error::{DataError, Result, While};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-
-/// Look at data before learning from it
-#[derive(Debug, Args)]
-pub(super) struct Data {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
-    /// Name the datasets and what each needs
-    List,
-    /// Write a contact sheet of each class as PNG
-    Show(Show),
-}
 
 /// Write a contact sheet of each class as PNG
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   prescient data show synthetic --out sheets
   prescient data show folder --path photos.zip --attributes attributes.csv --out sheets")]
-struct Show {
+pub(super) struct Show {
     /// Which dataset
     dataset: DatasetName,
 
@@ -38,8 +24,8 @@ struct Show {
     #[arg(long)]
     path: Option<PathBuf>,
 
-    /// Tables of attributes, for `folder`
-    #[arg(long, value_name = "CSV")]
+    /// Where attributes come from, for `folder`
+    #[arg(long, value_name = "FILE")]
     attributes: Vec<PathBuf>,
 
     /// Images a class
@@ -52,24 +38,12 @@ enum DatasetName {
     Synthetic,
     Mnist,
     Folder,
-}
-
-impl Data {
-    pub(super) fn run(self) -> Result<()> {
-        match self.verb {
-            Verb::List => {
-                let lines = DATASETS.iter().map(|dataset| {
-                    format!("{:<12} {}\n{:<12} needs: {}\n", dataset.name, dataset.about, "", dataset.needs)
-                });
-                super::output::print(&lines.collect::<String>())
-            }
-            Verb::Show(show) => show.run(),
-        }
-    }
+    Awa2,
+    Apy,
 }
 
 impl Show {
-    fn run(self) -> Result<()> {
+    pub(super) fn run(self) -> Result<()> {
         let source = match self.dataset {
             DatasetName::Synthetic => {
                 Source::Synthetic(SyntheticSettings { train: self.count as usize, test: 1, ..Default::default() })
@@ -77,8 +51,11 @@ impl Show {
             DatasetName::Mnist => Source::Mnist(MnistSettings { path: self.path }),
             DatasetName::Folder => Source::Folder(FolderSettings {
                 path: self.path.unwrap_or_else(|| PathBuf::from(".")),
-                attributes: self.attributes,
+                attributes: self.attributes.into_iter().map(AttributeSource::new).collect(),
+                scale: Scale::None,
             }),
+            DatasetName::Awa2 => Source::Awa2(Awa2Settings { path: self.path, ..Default::default() }),
+            DatasetName::Apy => Source::Apy(ApySettings { path: self.path, ..Default::default() }),
         };
         let dataset = source.open().when(|| format!("open the dataset `{}`", source.name()))?;
         std::fs::create_dir_all(&self.out).map_err(DataError::io(&self.out))?;
@@ -90,7 +67,7 @@ impl Show {
             contact_sheet(&images, 8, zoom(&images)).write_png(&path)?;
         }
         let count = dataset.catalogue().len();
-        super::output::print(&format!("{count} contact sheets written to {}\n", self.out.display()))
+        crate::cli::output::print(&format!("{count} contact sheets written to {}\n", self.out.display()))
     }
 }
 

@@ -1,0 +1,44 @@
+//! `prescient data`: one file for each of its verbs.
+
+mod check;
+mod get;
+mod show;
+
+use crate::data::DATASETS;
+use crate::error::Result;
+use clap::{Args, Subcommand};
+
+/// Fetch data, check it, and look at it before learning from it
+#[derive(Debug, Args)]
+pub(super) struct Data {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Name the datasets and what each needs
+    List,
+    /// Fetch a dataset, or say where to get it by hand
+    Get(get::Get),
+    /// Look at every file of a dataset, and say all that is wrong with it
+    Check(check::Check),
+    /// Write a contact sheet of each class as PNG
+    Show(show::Show),
+}
+
+impl Data {
+    pub(super) fn run(self) -> Result<()> {
+        match self.verb {
+            Verb::List => {
+                let lines = DATASETS.iter().map(|dataset| {
+                    format!("{:<12} {}\n{:<12} needs: {}\n", dataset.name, dataset.about, "", dataset.needs)
+                });
+                super::output::print(&lines.collect::<String>())
+            }
+            Verb::Get(verb) => verb.run(),
+            Verb::Check(verb) => verb.run(),
+            Verb::Show(verb) => verb.run(),
+        }
+    }
+}

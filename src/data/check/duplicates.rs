@@ -1,0 +1,68 @@
+//! Images that are there twice, and images that look as if they were.
+
+use super::inventory::{Inventory, Item};
+use super::{Finding, Kind};
+use crate::data::Subset;
+use crate::data::likeness::Look;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// What is remembered of an image that has been looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Trace {
+    pub(super) content: [u8; 32],
+    pub(super) look: Option<Look>,
+}
+
+/// Every pair worth telling of; `traces` belong to the inventory's items, and are none where an image could not be read.
+pub(super) fn duplicates(inventory: &Inventory, traces: &[Option<Trace>]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut first: BTreeMap<[u8; 32], usize> = BTreeMap::new();
+    // Training images come first, so that the one named first is what is learned from.
+    let mut order: Vec<usize> = (0..inventory.items.len()).collect();
+    order.sort_by_key(|&index| inventory.items[index].subset);
+    for index in order {
+        let Some(trace) = traces[index] else { continue };
+        match first.get(&trace.content) {
+            None => drop(first.insert(trace.content, index)),
+            Some(&before) => findings.push(same(inventory, &inventory.items[before], &inventory.items[index])),
+        }
+    }
+    findings.extend(near(inventory, traces));
+    findings
+}
+
+fn same(inventory: &Inventory, before: &Item, after: &Item) -> Finding {
+    let (a, b) = (inventory.pictures.path(before), inventory.pictures.path(after));
+    if before.subset != after.subset {
+        let what = format!("`{b}`: expected a test image of its own, found the training image `{a}` once more");
+        return Finding::new(Kind::Duplicate, what, "take one of the two away: what was learned from tests nothing");
+    }
+    if before.classes != after.classes && before.objects.is_empty() {
+        let (one, other) = (before.classes.join(", "), after.classes.join(", "));
+        let what = format!("`{b}`: expected `{other}`, found the image `{a}` once more, which is `{one}`");
+        return Finding::new(Kind::Duplicate, what, "one of the two is in the wrong place: take it away");
+    }
+    Finding::notice(Kind::Repeated, format!("`{b}` is `{a}` once more, on the same side"))
+}
+
+/// Test images that look like a training image. A hash can be wrong, so these are for a person to look at.
+fn near(inventory: &Inventory, traces: &[Option<Trace>]) -> Vec<Finding> {
+    let on = |subset| {
+        let items = inventory.items.iter().zip(traces).filter(move |(item, _)| item.subset == subset);
+        items.filter_map(|(item, trace)| trace.and_then(|trace| Some((item, trace.content, trace.look?))))
+    };
+    let train: Vec<_> = on(Subset::Train).collect();
+    let test: Vec<_> = on(Subset::Test).collect();
+    let found = test.par_iter().filter_map(|(item, content, look)| {
+        let nearest = train.iter().min_by_key(|(_, _, other)| look.distance(*other))?;
+        let distance = look.distance(nearest.2);
+        let is_same = || train.iter().any(|(_, other, _)| other == content);
+        (distance <= Look::NEAR && !is_same()).then(|| {
+            let (a, b) = (inventory.pictures.path(nearest.0), inventory.pictures.path(item));
+            let what = format!("`{b}` looks like the training image `{a}` (differs in {distance} of 128 places)");
+            Finding::notice(Kind::NearDuplicate, what)
+        })
+    });
+    found.collect()
+}
