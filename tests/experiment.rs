@@ -322,3 +322,103 @@ fn ucir_and_joint_training_run_too() {
     recipe.scenario.split = Some("24".parse().unwrap());
     assert_eq!(run(recipe, &folder.path().join("joint")).evaluations().count(), 1);
 }
+
+/// Table 4's oracles: each names how it breaks the rules, and only they read the future.
+#[test]
+fn every_oracle_says_how_it_breaks_the_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    let says = |name: &str, change: &dyn Fn(&mut Recipe)| {
+        let mut recipe = small_recipe();
+        recipe.train.epochs = 1;
+        recipe.complete.epochs = 2;
+        change(&mut recipe);
+        let record = run(recipe, &folder.path().join(name));
+        assert_eq!(record.evaluations().count(), record.start.tasks.len());
+        record.start.oracle.unwrap_or_default()
+    };
+    let real = prescient::model::GeneratorKind::Real;
+    let partial = says("partial", &|recipe| {
+        recipe.ghosts.generator = real.clone();
+        recipe.ghosts.pixels = true;
+    });
+    assert!(partial.starts_with("partial oracle"), "{partial}");
+    let full = says("full", &|recipe| recipe.scenario.split = Some("24".parse().unwrap()));
+    assert!(full.starts_with("full oracle"), "{full}");
+
+    let mut recipe = small_recipe();
+    recipe.ghosts.pixels = true;
+    let refused = Experiment::new(recipe, Device::Cpu).err().unwrap().to_string();
+    assert!(refused.contains("`ghosts.pixels`") && refused.contains("real"), "{refused}");
+}
+
+fn ghost_recipe() -> Recipe {
+    let mut recipe = small_recipe();
+    recipe.train.epochs = 1;
+    recipe.finetune.epochs = 1;
+    recipe.complete.epochs = 3;
+    recipe.complete.batch = 256;
+    recipe.calibrate.give_up = 0.05;
+    recipe.ghosts.per_class = 20;
+    recipe.ghosts.unit = true;
+    let gmmn = prescient::model::generator::Gmmn { epochs: 5, lr: 1e-3, hidden: 32, ..Default::default() };
+    recipe.ghosts.generator = prescient::model::GeneratorKind::Gmmn(gmmn);
+    recipe
+}
+
+/// Each part can be taken out by its recipe, and what is left runs to its end without it.
+#[test]
+fn any_one_part_can_be_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let left_out = |name: &str, change: &dyn Fn(&mut Recipe)| {
+        let mut recipe = ghost_recipe();
+        change(&mut recipe);
+        run(recipe, &folder.path().join(name))
+    };
+    let stages = |record: &Record| -> Vec<String> {
+        let stages = record.lines.iter().filter_map(|line| match line {
+            Line::Epoch(epoch) => Some(epoch.stage.clone()),
+            _ => None,
+        });
+        stages.collect()
+    };
+    let whole = left_out("whole", &|_| ());
+    assert!(["nca-ghost", "svm-reg", "pod"].iter().all(|term| terms_of_task_2(&whole).contains(&term.to_string())));
+    let no_svm = left_out("svm", &|recipe| recipe.loss.latent.weight = 0.0);
+    assert!(!terms_of_task_2(&no_svm).contains(&"svm-reg".to_owned()));
+    let no_distillation = left_out("distillation", &|recipe| recipe.loss.distillation = DistillationKind::None);
+    assert!(!terms_of_task_2(&no_distillation).contains(&"pod".to_owned()));
+    let no_memory = left_out("memory", &|recipe| recipe.memory.per_class = 0);
+    assert!(!stages(&no_memory).contains(&"finetune".to_owned()), "nothing to balance with");
+    let no_balance = left_out("balance", &|recipe| {
+        recipe.finetune.epochs = 0;
+        recipe.complete.balanced = false;
+    });
+    assert!(!stages(&no_balance).contains(&"finetune".to_owned()));
+    let no_ghosts = left_out("ghosts", &|recipe| recipe.ghosts.generator = prescient::model::GeneratorKind::None);
+    assert!(no_ghosts.evaluations().all(|evaluation| evaluation.answers.unseen.is_none()));
+    let no_ghosts_in_training = left_out("training", &|recipe| recipe.ghosts.train = false);
+    assert!(terms_of_task_2(&no_ghosts_in_training).contains(&"nca".to_owned()));
+    assert!(no_ghosts_in_training.evaluations().next().unwrap().answers.unseen.is_some(), "it still guesses");
+}
+
+/// After task 1 twelve classes are seen and twelve are not; the base model has nothing to look at.
+#[test]
+fn ghosts_can_be_inspected() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ghost");
+    run(ghost_recipe(), &path);
+    let inspect = |path: &Path, task| Experiment::inspect(path, Device::Cpu, task);
+    let first = inspect(&path, Some(1)).unwrap();
+    assert_eq!((first.task, first.classes.len()), (1, 24));
+    assert_eq!(first.classes.iter().filter(|likeness| likeness.seen).count(), 12);
+    for likeness in &first.classes {
+        assert!((0.0..=180.0).contains(&likeness.turned) && likeness.spread > 0.0, "{likeness:?}");
+        assert!((0.0..=1.0).contains(&likeness.agree) && likeness.mmd > -1e-6, "{likeness:?}");
+    }
+    assert_eq!(inspect(&path, None).unwrap().task, 2, "the last task has no future left");
+    assert_eq!(first, inspect(&path, Some(1)).unwrap(), "the same every time");
+    assert!(inspect(&path, Some(3)).err().unwrap().to_string().contains("nothing imagined after task 3"));
+    let base = folder.path().join("base");
+    run(small_recipe(), &base);
+    assert!(inspect(&base, None).err().unwrap().to_string().contains("imagines nothing"));
+}
