@@ -3,7 +3,7 @@
 //! `golden/resnet18.py` made the numbers. The weights are not kept but computed, here as there.
 
 use prescient::model::extractor::{ResNet18, Stem};
-use prescient::model::{Backbone, Compute, Network};
+use prescient::model::{Backbone, Compute, Layout, Network};
 use serde::Deserialize;
 use tch::{Device, Kind, Tensor, no_grad};
 
@@ -109,5 +109,27 @@ fn features_and_maps_are_torchvisions() {
         let variables = network.variables();
         assert_moments(&what("running_mean"), &variables["layer4.1.bn2.running_mean"], &case.running_mean);
         assert_moments(&what("running_var"), &variables["layer4.1.bn2.running_var"], &case.running_var);
+    }
+}
+
+/// A teacher has its BatchNorm inside its convolutions: what it sees is what the network saw, for every stem.
+#[test]
+fn a_teacher_sees_what_the_network_saw() {
+    for stem in [Stem::Imagenet, Stem::Small, Stem::Tiny] {
+        for layout in [Layout::Planes, Layout::ChannelsLast] {
+            let backbone = Backbone::ResNet18(ResNet18 { stem, width: 8, last_relu: false });
+            let compute = Compute { layout, ..Default::default() };
+            let network = Network::new(backbone, 3, 32, compute, Device::Cpu, 0);
+            for (stream, (name, mut variable)) in (0..).zip(network.variables()) {
+                no_grad(|| variable.copy_(&filled(&name, stream, &variable.size())));
+            }
+            let images = image(7, [2, 3, 32, 32]);
+            let (seen, taught) = (network.look(&images), network.frozen().look(&images));
+            let gap = |a: &Tensor, b: &Tensor| f64::try_from((a - b).abs().max() / a.abs().max()).expect("a number");
+            assert!(gap(&seen.features, &taught.features) < 1e-4, "{stem:?} {layout:?}");
+            for (map, teachers) in seen.stages.iter().zip(&taught.stages) {
+                assert!(gap(map, teachers) < 1e-4, "{stem:?} {layout:?}");
+            }
+        }
     }
 }

@@ -13,6 +13,8 @@ pub struct Network {
     compute: Compute,
     store: VarStore,
     extractor: Box<dyn Extractor>,
+    /// Whether the extractor has its precision in its weights.
+    folded: bool,
 }
 
 impl Network {
@@ -29,7 +31,7 @@ impl Network {
                 no_grad(|| variable.set_data(&torch_shim::channels_last(&variable)));
             }
         }
-        Self { backbone, channels, size, compute, store, extractor }
+        Self { backbone, channels, size, compute, store, extractor, folded: false }
     }
 
     /// A copy that will not change: `f^{t−1}`, the teacher.
@@ -37,6 +39,11 @@ impl Network {
         let mut copy = Self::new(self.backbone, self.channels, self.size, self.compute, self.device(), 0);
         copy.store.copy(&self.store).expect("the copy has the same variables");
         copy.store.freeze();
+        let kind = if self.compute.precision == Precision::Bf16 { Kind::BFloat16 } else { Kind::Float };
+        if let Some(folded) = copy.extractor.folded(kind) {
+            copy.extractor = folded;
+            copy.folded = true;
+        }
         copy
     }
 
@@ -51,7 +58,7 @@ impl Network {
             _ => images,
         };
         match self.compute.precision {
-            Precision::Bf16 => {
+            Precision::Bf16 if !self.folded => {
                 let seen = torch_shim::autocast_bf16(self.device(), true, || self.extractor.extract(images, train));
                 Representation { features: seen.features.to_kind(Kind::Float), ..seen }
             }

@@ -47,11 +47,16 @@ fn spatial(old: &[Tensor], new: &[Tensor]) -> Tensor {
 }
 
 fn profile(maps: &Tensor) -> Tensor {
-    let squares = maps.square();
     // Maps may come in half precision; their sums need more.
     let kind = if maps.kind() == Kind::BFloat16 { Kind::Float } else { maps.kind() };
+    // Where all channels of a pixel lie together, so do those of the slope: nothing has to be turned on the way back.
+    let (maps, height, width) = match torch_shim::is_channels_last(maps) {
+        true => (maps.permute([0, 2, 3, 1]), 1, 2),
+        false => (maps.shallow_clone(), 2, 3),
+    };
+    let squares = maps.square();
     let over = |dim: i64| squares.sum_dim_intlist([dim].as_slice(), false, kind).flatten(1, -1);
-    unit_rows(&Tensor::cat(&[over(3), over(2)], 1))
+    unit_rows(&Tensor::cat(&[over(width), over(height)], 1))
 }
 
 #[cfg(test)]
@@ -76,6 +81,23 @@ mod tests {
         let loss = spatial(&[map([1.0, 2.0, 0.5, 0.0])], &[map([-3.0, 6.0, -1.5, 0.0])]);
         // The norm is clamped away from the root's corner, so nothing moved is 1e-6 rather than 0.
         assert!(f64::try_from(loss).expect("a number") <= 1e-6);
+    }
+
+    /// Three channels of 4 × 5 pixels, plane by plane and pixel by pixel: the same loss, the same slope.
+    #[test]
+    fn the_layout_of_maps_does_not_matter() {
+        let numbers =
+            |from: f64| Tensor::arange(60, (Kind::Float, tch::Device::Cpu)).reshape([1, 3, 4, 5]) * 0.1 + from;
+        let of = |turn: fn(&Tensor) -> Tensor| {
+            let new = turn(&(numbers(-2.0).sin())).set_requires_grad(true);
+            let loss = spatial(&[turn(&numbers(0.5).cos())], &[new.shallow_clone()]);
+            loss.backward();
+            (loss, new.grad())
+        };
+        let (planes, pixels) = (of(Tensor::contiguous), of(torch_shim::channels_last));
+        assert_close(&(planes.0 - pixels.0), 0.0);
+        assert_close(&(planes.1 - &pixels.1).abs().max(), 0.0);
+        assert!(torch_shim::is_channels_last(&pixels.1));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The feature extractor `f`.
 
+mod folded;
 mod resnet;
 mod small_cnn;
 
@@ -7,8 +8,8 @@ pub use resnet::{ResNet18, Stem};
 pub use small_cnn::SmallCnn;
 
 use serde::{Deserialize, Serialize};
-use tch::Tensor;
 use tch::nn::Path;
+use tch::{Kind, Tensor};
 
 /// What an extractor makes of a batch of images.
 #[derive(Debug)]
@@ -27,6 +28,12 @@ pub trait Extractor: Send {
     /// Features and maps of normalized images, `[batch, channels, size, size]`. With `train`, BatchNorm uses the batch
     /// and updates its statistics.
     fn extract(&self, images: &Tensor, train: bool) -> Representation;
+
+    /// The same as it is now, in numbers of `kind`, made for looking only: what is the same for every image is worked out
+    /// beforehand. None where there is nothing to gain.
+    fn folded(&self, _kind: Kind) -> Option<Box<dyn Extractor>> {
+        None
+    }
 }
 
 /// Which extractor.

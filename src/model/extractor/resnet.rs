@@ -2,11 +2,12 @@
 //!
 //! Names of weights are torchvision's, so that its weights load.
 
+use super::folded::{self, Folded};
 use super::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
 use tch::nn::init::{FanInOut, NonLinearity, NormalOrUniform};
 use tch::nn::{self, BatchNormConfig, ConvConfig, Module, ModuleT, Path};
-use tch::{Kind, Tensor};
+use tch::{Kind, Tensor, no_grad};
 
 /// ResNet18's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,8 +47,12 @@ fn convolution(path: Path<'_>, from: i64, to: i64, kernel: i64, stride: i64) -> 
     nn::conv2d(path, from, to, kernel, config)
 }
 
+/// What BatchNorm adds to a variance before its root; PyTorch's.
+pub(super) const EPSILON: f64 = 1e-5;
+
 fn batch_norm(path: Path<'_>, channels: i64, weight: f64) -> nn::BatchNorm {
-    nn::batch_norm2d(path, channels, BatchNormConfig { ws_init: nn::Init::Const(weight), ..Default::default() })
+    let config = BatchNormConfig { ws_init: nn::Init::Const(weight), eps: EPSILON, ..Default::default() };
+    nn::batch_norm2d(path, channels, config)
 }
 
 /// Two 3×3 convolutions and the way around them.
@@ -56,6 +61,7 @@ struct Block {
     convolutions: [nn::Conv2D; 2],
     norms: [nn::BatchNorm; 2],
     shortcut: Option<(nn::Conv2D, nn::BatchNorm)>,
+    stride: i64,
     relu: bool,
 }
 
@@ -70,6 +76,7 @@ impl Block {
             // The second starts at 0: a block begins as the way around it, which trains more steadily.
             norms: [batch_norm(path / "bn1", to, 1.0), batch_norm(path / "bn2", to, 0.0)],
             shortcut,
+            stride,
             relu,
         }
     }
@@ -134,5 +141,30 @@ impl Extractor for Net {
             stages.push(x.shallow_clone());
         }
         Representation { features: x.mean_dim([2i64, 3].as_slice(), false, Kind::Float), stages }
+    }
+
+    fn folded(&self, kind: Kind) -> Option<Box<dyn Extractor>> {
+        let fold = |convolution: &nn::Conv2D, norm: &nn::BatchNorm, stride: i64| {
+            let kernel = convolution.ws.size()[2];
+            Folded::new(convolution, norm, stride, kernel / 2, kind)
+        };
+        let block = |block: &Block| folded::Block {
+            convolutions: [
+                fold(&block.convolutions[0], &block.norms[0], block.stride),
+                fold(&block.convolutions[1], &block.norms[1], 1),
+            ],
+            shortcut: block.shortcut.as_ref().map(|(convolution, norm)| fold(convolution, norm, block.stride)),
+            relu: block.relu,
+        };
+        let stride = if self.settings.stem == Stem::Imagenet { 2 } else { 1 };
+        Some(no_grad(|| {
+            Box::new(folded::Net {
+                stem: fold(&self.stem, &self.stem_norm, stride),
+                pooled: self.settings.stem != Stem::Tiny,
+                stages: self.stages.iter().map(|[first, second]| [block(first), block(second)]).collect(),
+                width: self.width(),
+                kind,
+            }) as Box<dyn Extractor>
+        }))
     }
 }

@@ -1,0 +1,83 @@
+//! A ResNet18 that only looks: BatchNorm, whose statistics no longer change, is part of the convolution before it.
+//!
+//! ```text
+//! γ · (w ∗ x − μ) / √(σ² + ε) + β  =  w' ∗ x + b',      w' = w · γ / √(σ² + ε),      b' = β − μ · γ / √(σ² + ε)
+//! ```
+//!
+//! That is a third of the teacher's operations, and it needs no conversion of its weights at every step.
+
+use super::{Extractor, Representation};
+use tch::nn::{BatchNorm, Conv2D};
+use tch::{Kind, Tensor};
+
+/// A convolution with what followed it.
+#[derive(Debug)]
+pub(super) struct Folded {
+    weight: Tensor,
+    bias: Tensor,
+    stride: i64,
+    padding: i64,
+}
+
+impl Folded {
+    pub(super) fn new(convolution: &Conv2D, norm: &BatchNorm, stride: i64, padding: i64, kind: Kind) -> Self {
+        let ones = || norm.running_mean.ones_like();
+        let gamma = norm.ws.as_ref().map_or_else(ones, Tensor::shallow_clone);
+        let factor = gamma / (&norm.running_var + super::resnet::EPSILON).sqrt();
+        let beta = norm.bs.as_ref().map_or_else(|| ones() * 0.0, Tensor::shallow_clone);
+        let bias = beta - &norm.running_mean * &factor;
+        let weight = &convolution.ws * factor.reshape([-1, 1, 1, 1]);
+        // Where the weights lie channels last, the product does too.
+        Self { weight: weight.to_kind(kind), bias: bias.to_kind(kind), stride, padding }
+    }
+
+    fn forward(&self, x: &Tensor) -> Tensor {
+        x.conv2d(&self.weight, Some(&self.bias), self.stride, self.padding, 1, 1)
+    }
+}
+
+/// Two convolutions and the way around them.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) convolutions: [Folded; 2],
+    pub(super) shortcut: Option<Folded>,
+    pub(super) relu: bool,
+}
+
+/// The whole network.
+#[derive(Debug)]
+pub(super) struct Net {
+    pub(super) stem: Folded,
+    pub(super) pooled: bool,
+    pub(super) stages: Vec<[Block; 2]>,
+    pub(super) width: usize,
+    pub(super) kind: Kind,
+}
+
+impl Block {
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let mut out = self.convolutions[1].forward(&self.convolutions[0].forward(x).relu_());
+        out += self.shortcut.as_ref().map_or_else(|| x.shallow_clone(), |shortcut| shortcut.forward(x));
+        if self.relu { out.relu_() } else { out }
+    }
+}
+
+impl Extractor for Net {
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Never trains, whatever `train` says: it is made for looking.
+    fn extract(&self, images: &Tensor, _train: bool) -> Representation {
+        let mut x = self.stem.forward(&images.to_kind(self.kind)).relu_();
+        if self.pooled {
+            x = x.max_pool2d([3, 3], [2, 2], [1, 1], [1, 1], false);
+        }
+        let mut stages = Vec::with_capacity(self.stages.len());
+        for [first, second] in &self.stages {
+            x = second.forward(&first.forward(&x));
+            stages.push(x.shallow_clone());
+        }
+        Representation { features: x.mean_dim([2i64, 3].as_slice(), false, Kind::Float), stages }
+    }
+}
