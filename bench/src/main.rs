@@ -3,6 +3,7 @@
 
 mod generator_step;
 mod mmd;
+mod svm;
 mod train_step;
 
 use clap::{Parser, Subcommand};
@@ -25,6 +26,8 @@ enum Work {
     GeneratorStep(generator_step::GeneratorStep),
     /// The loss of the generator and its slope: an item is an evaluation
     Mmd(mmd::MmdStep),
+    /// A linear SVM: an item is a fit
+    Svm(svm::Svm),
 }
 
 fn main() {
@@ -32,6 +35,7 @@ fn main() {
         Work::TrainStep(work) => work.run(),
         Work::GeneratorStep(work) => work.run(),
         Work::Mmd(work) => work.run(),
+        Work::Svm(work) => work.run(),
     }
 }
 

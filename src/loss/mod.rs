@@ -5,6 +5,7 @@
 //! ```
 
 pub mod distill;
+mod kernel;
 mod mmd;
 mod nca;
 mod ranking;

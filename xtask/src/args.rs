@@ -1,5 +1,6 @@
 //! What was asked for. Three verbs and two flags do not need a parser that takes longer to build than the rest.
 
+use crate::bench;
 use crate::error::Error;
 use crate::setup::Wish;
 
@@ -13,13 +14,20 @@ Commands:
   setup         find libtorch, or fetch it once (0.5 GB; 4.7 GB with an NVIDIA GPU), and link `.libtorch` to it
   demo [args]   build the program and show it at work: `prescient demo [args]`
   test          what CI runs: formatting, clippy, all tests, the documentation
+  bench         our half of the benchmarks against plain PyTorch, in turns; writes docs/bench/DATE-cpu.md
 
 Options of setup:
   --cpu         the CPU part, even where there is a GPU
   --gpu         the CUDA part, even where no GPU is seen
 
+Options of bench:
+  --gpu         the contests for a GPU
+  --only PART   contests whose name has PART in it
+
 Environment:
   LIBTORCH          a libtorch 2.11.0 of your own; it is used as it is
+  PEER_PYTHON       a Python with torch 2.11 and scikit-learn, for bench (default: python3)
+  BENCH_TURNS       turns of each contest (default: 9)
   PRESCIENT_CACHE   where libtorch is kept (default: `$XDG_CACHE_HOME/prescient`, else `~/.cache/prescient`)
 
 Examples:
@@ -37,6 +45,7 @@ pub(crate) enum Request {
     /// With what is handed on to the program.
     Demo(Vec<String>),
     Test,
+    Bench(bench::Wish),
 }
 
 /// Reads the arguments after the program's name.
@@ -59,6 +68,21 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Request, E
         ("setup", [flag]) if flag == "--cpu" => Ok(Request::Setup(Wish::Cpu)),
         ("setup", [flag]) if flag == "--gpu" => Ok(Request::Setup(Wish::Cuda)),
         ("test", []) => Ok(Request::Test),
+        ("bench", flags) => {
+            let mut wish = bench::Wish::default();
+            let mut flags = flags.iter();
+            while let Some(flag) = flags.next() {
+                match (flag.as_str(), flags.as_slice().first()) {
+                    ("--gpu", _) => wish.gpu = true,
+                    ("--only", Some(part)) => {
+                        wish.only = Some(part.clone());
+                        flags.next();
+                    }
+                    _ => return Err(Error::Argument { verb, argument: flag.clone() }),
+                }
+            }
+            Ok(Request::Bench(wish))
+        }
         ("setup" | "test", [first, ..]) => {
             let stray = rest.get(1).filter(|_| first == "--cpu" || first == "--gpu").unwrap_or(first);
             Err(Error::Argument { verb, argument: stray.clone() })
@@ -81,6 +105,10 @@ mod tests {
         assert_eq!(of("setup --cpu").expect("known"), Request::Setup(Wish::Cpu));
         assert_eq!(of("setup --gpu").expect("known"), Request::Setup(Wish::Cuda));
         assert_eq!(of("test").expect("known"), Request::Test);
+        assert_eq!(of("bench").expect("known"), Request::Bench(bench::Wish::default()));
+        let wish = bench::Wish { gpu: true, only: Some("MMD".to_owned()) };
+        assert_eq!(of("bench --only MMD --gpu").expect("known"), Request::Bench(wish));
+        assert_eq!(of("bench --only").expect_err("no part").to_string(), "`bench` does not take `--only`");
         for help in ["", "help", "--help", "-h", "test --help", "setup --cpu -h"] {
             assert_eq!(of(help).expect("known"), Request::Help, "`{help}`");
         }

@@ -46,6 +46,8 @@ pub(crate) enum Error {
 
     #[error("cannot {doing} `{}`: {source}", path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
+    #[error("`{command}` cannot be measured: {reason}")]
+    Peer { command: String, reason: String },
     #[error("{step} failed")]
     Step { step: &'static str, alone: String, code: u8 },
 }
@@ -60,7 +62,10 @@ impl Error {
     /// What the user can do about it.
     pub(crate) fn hint(&self) -> String {
         match self {
-            Self::Command { .. } => "the commands are `setup`, `demo` and `test`; `cargo xtask --help` explains them".into(),
+            Self::Peer { .. } => {
+                "bench needs a Python with torch 2.11 and scikit-learn: `PEER_PYTHON=/path/to/python cargo xtask bench`".into()
+            }
+            Self::Command { .. } => "the commands are `setup`, `demo`, `test` and `bench`; `cargo xtask --help` explains them".into(),
             Self::Argument { .. } => "`cargo xtask --help` lists the options".into(),
             Self::NoRoot => "start it as `cargo xtask` inside the repository".into(),
             Self::NoCompiler { program } if program == "c++" => {

@@ -1,8 +1,9 @@
-//! The project's own commands: `cargo xtask setup | demo | test`.
+//! The project's own commands: `cargo xtask setup | demo | test | bench`.
 //!
 //! This program does not depend on libtorch, for it is the one that finds or fetches it.
 
 mod args;
+mod bench;
 mod environment;
 mod error;
 mod setup;
@@ -37,6 +38,10 @@ fn carry_out(request: &Request) -> Result<(), Error> {
         Request::Demo(args) => {
             let libtorch = setup::ensure(&environment, setup::Wish::Whichever)?;
             steps::demo(&environment, &libtorch, args)
+        }
+        Request::Bench(wish) => {
+            let libtorch = setup::ensure(&environment, setup::Wish::Whichever)?;
+            bench::bench(&environment, &libtorch, wish)
         }
         Request::Test => {
             let libtorch = setup::ensure(&environment, setup::Wish::Whichever)?;

@@ -107,7 +107,7 @@ fn seconds(time: Duration) -> String {
 }
 
 /// A cargo that builds against this libtorch and whose children find it.
-fn cargo(environment: &Environment, libtorch: &Path) -> Command {
+pub(crate) fn cargo(environment: &Environment, libtorch: &Path) -> Command {
     let program = environment.variable("CARGO").unwrap_or("cargo".as_ref());
     let mut command = environment.command(program);
     command.env("LIBTORCH", libtorch);
@@ -128,7 +128,7 @@ fn in_front(folder: &Path, listed: OsString) -> OsString {
     value
 }
 
-fn run(command: &mut Command, step: &'static str, alone: &str) -> Result<(), Error> {
+pub(crate) fn run(command: &mut Command, step: &'static str, alone: &str) -> Result<(), Error> {
     let program = command.get_program().to_owned();
     let status = command.status().map_err(Error::io("start", Path::new(&program)))?;
     if status.success() {
