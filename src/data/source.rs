@@ -95,9 +95,7 @@ impl Source {
             Source::Mnist(settings) => {
                 Arc::new(Mnist::open(&resolve(settings.path.as_deref().unwrap_or(Path::new("mnist"))))?)
             }
-            Source::Folder(settings) => {
-                Arc::new(Folder::open(&resolve(&settings.path), &settings.attributes, settings.scale)?)
-            }
+            Source::Folder(settings) => Arc::new(Folder::open(&resolve(&settings.path), settings)?),
             Source::Awa2(settings) => {
                 Arc::new(Awa2::open(&resolve(settings.path.as_deref().unwrap_or(Path::new("awa2"))), settings)?)
             }

@@ -1,6 +1,6 @@
 //! `prescient data show`.
 
-use crate::data::attributes::{AttributeSource, Scale};
+use crate::data::attributes::AttributeSource;
 use crate::data::sheet::contact_sheet;
 use crate::data::{ApySettings, Awa2Settings, FolderSettings, Image, MnistSettings, Source, Subset, SyntheticSettings};
 use crate::error::{DataError, Result, While};
@@ -50,9 +50,8 @@ impl Show {
             }
             DatasetName::Mnist => Source::Mnist(MnistSettings { path: self.path }),
             DatasetName::Folder => Source::Folder(FolderSettings {
-                path: self.path.unwrap_or_else(|| PathBuf::from(".")),
                 attributes: self.attributes.into_iter().map(AttributeSource::new).collect(),
-                scale: Scale::None,
+                ..FolderSettings::new(self.path.unwrap_or_else(|| PathBuf::from(".")))
             }),
             DatasetName::Awa2 => Source::Awa2(Awa2Settings { path: self.path, ..Default::default() }),
             DatasetName::Apy => Source::Apy(ApySettings { path: self.path, ..Default::default() }),
