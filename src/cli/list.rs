@@ -1,7 +1,7 @@
 //! `prescient list`.
 
 use super::{output, recipes};
-use crate::data::{ApySettings, Awa2Settings, DATASETS, FolderSettings, MnistSettings, Source};
+use crate::data::{ApySettings, Awa2Settings, DATASETS, FolderSettings, MnistSettings, PackSettings, Source};
 use crate::error::Result;
 use crate::evaluation::METRICS;
 use crate::experiment::Recipe;
@@ -75,6 +75,7 @@ fn other_keys() -> String {
             "# scale: none, unit-l2 or range\n",
             Source::Apy(ApySettings { path: Some("apy".into()), ..Default::default() }),
         ),
+        ("", Source::Pack(PackSettings { path: "photos.pack".into() })),
     ];
     let mut text = "# Other datasets:\n".to_owned();
     for (about, source) in others {

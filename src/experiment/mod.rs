@@ -40,7 +40,7 @@ impl Experiment {
         let dataset = recipe.data.open().when(|| format!("open the dataset `{}`", recipe.data.name()))?;
         let dataset: Arc<dyn Dataset> = match recipe.data {
             // In memory from the start.
-            Source::Synthetic(_) | Source::Mnist(_) => dataset,
+            Source::Synthetic(_) | Source::Mnist(_) | Source::Pack(_) => dataset,
             _ => Arc::new(Shelf::new(dataset, u64::from(recipe.compute.keep_mib) << 20)),
         };
         Self::with_dataset(recipe, dataset, device)
