@@ -3,6 +3,10 @@
 //! Lower case, no full stop, literals in backticks, what was expected and what was found. What only a bug can cause is
 //! an assertion instead. [`Error::hint`] says what to do next.
 
+mod audit;
+
+pub use audit::AuditError;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +39,9 @@ pub enum Error {
     /// See [`RunError`].
     #[error(transparent)]
     Run(#[from] RunError),
+    /// See [`AuditError`].
+    #[error(transparent)]
+    Audit(#[from] AuditError),
 }
 
 /// Says what was being done when an error came up.
@@ -59,6 +66,16 @@ impl Error {
             Error::Recipe(error) => error.hint(),
             Error::Learn(error) => error.hint(),
             Error::Run(error) => error.hint(),
+            Error::Audit(error) => error.hint(),
+        }
+    }
+
+    /// What the process ends with: 1 where an audit did its work and the answer is no, 2 where something is to be mended.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::While { source, .. } => source.exit_code(),
+            Error::Audit(AuditError::Fails { .. } | AuditError::Leaks { .. }) => 1,
+            _ => 2,
         }
     }
 

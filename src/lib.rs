@@ -68,6 +68,7 @@
 //! # Ok::<(), prescient::error::Error>(())
 //! ```
 
+pub mod audit;
 pub mod class;
 pub mod cli;
 pub mod data;

@@ -127,6 +127,26 @@ fn every_planted_fault_is_found() {
     assert!(!out.contains("nothing is wrong"));
 }
 
+/// A copy that the recipe leaves out does no harm; one that it names wrongly is told.
+#[test]
+fn a_duplicate_can_be_left_out() {
+    let Some(folder) = photos() else { return };
+    std::fs::copy(folder.path().join("test/dog/2.jpg"), folder.path().join("train/cow/copy.jpg")).unwrap();
+    let (code, out, _) = check_photos(folder.path());
+    assert_eq!(code, 2);
+    says(&out, &["or leave it out in the recipe: `leave_out = [\"train/cow/copy.jpg\"]` in `[data]`"]);
+    let photos = folder.path().to_str().unwrap();
+    let (code, out, error) = check(&["folder", photos, "--leave-out", "train/cow/copy.jpg"]);
+    assert_eq!(code, 0, "{out}{error}");
+    says(&out, &["cow        10       4\n", "42 images opened, nothing is wrong"]);
+    let (code, out, _) = check(&["folder", photos, "--leave-out", "cow/copy.jpg"]);
+    assert_eq!(code, 2);
+    says(
+        &out,
+        &["cow/copy.jpg`: expected an image to leave out, found none", "→ `leave_out` names images as they lie"],
+    );
+}
+
 /// The same photo, packed anew: no byte agrees, but a person would see it. For a person to judge, so it is no fault.
 #[test]
 fn a_near_duplicate_is_worth_a_look() {

@@ -1,8 +1,10 @@
 //! Our half of the benchmarks. Each work speaks the peers' protocol: it sets itself up, says `ready`, and for each line
 //! on stdin runs one round and answers `{"seconds": S, "items": N}`. So a harness can take turns between programs.
 
+mod data_path;
 mod generator_step;
 mod mmd;
+mod near_duplicates;
 mod svm;
 mod train_step;
 
@@ -24,6 +26,10 @@ enum Work {
     TrainStep(train_step::TrainStep),
     /// A step of the generator on one class: an item is a step
     GeneratorStep(generator_step::GeneratorStep),
+    /// From a file to a batch for training, one epoch a round: an item is an image
+    DataPath(data_path::DataPath),
+    /// How well a look tells a photo packed anew from another photo: no rounds, prints what it found
+    NearDuplicates(near_duplicates::NearDuplicates),
     /// The loss of the generator and its slope: an item is an evaluation
     Mmd(mmd::MmdStep),
     /// A linear SVM: an item is a fit
@@ -34,6 +40,8 @@ fn main() {
     match Arguments::parse().work {
         Work::TrainStep(work) => work.run(),
         Work::GeneratorStep(work) => work.run(),
+        Work::DataPath(work) => work.run(),
+        Work::NearDuplicates(work) => work.run(),
         Work::Mmd(work) => work.run(),
         Work::Svm(work) => work.run(),
     }

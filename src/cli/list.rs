@@ -1,7 +1,7 @@
 //! `prescient list`.
 
 use super::{output, recipes};
-use crate::data::{ApySettings, Awa2Settings, DATASETS, FolderSettings, MnistSettings, Source};
+use crate::data::{ApySettings, Awa2Settings, DATASETS, FolderSettings, MnistSettings, PackSettings, Source};
 use crate::error::Result;
 use crate::evaluation::METRICS;
 use crate::experiment::Recipe;
@@ -58,12 +58,13 @@ fn keys() -> String {
 
 /// The keys of what there can be only one of, in comments, so that the whole stays a recipe.
 fn other_keys() -> String {
-    let folder = FolderSettings { path: "photos".into(), attributes: Vec::new(), scale: Default::default() };
+    let folder = FolderSettings { leave_out: vec!["train/cat/0001.jpg".to_owned()], ..FolderSettings::new("photos") };
     let others = [
         ("", Source::Mnist(MnistSettings { path: Some("mnist".into()) })),
         (
             "# attributes: paths, or tables such as { path = \"a.npy\", classes = [\"cat\"] } and\n\
-             # { path = \"att_splits.mat\", variable = \"original_att\" }; scale: none, unit-l2 or range\n",
+             # { path = \"att_splits.mat\", variable = \"original_att\" }; scale: none, unit-l2 or range;\n\
+             # leave_out: images that are not used\n",
             Source::Folder(folder),
         ),
         (
@@ -74,6 +75,7 @@ fn other_keys() -> String {
             "# scale: none, unit-l2 or range\n",
             Source::Apy(ApySettings { path: Some("apy".into()), ..Default::default() }),
         ),
+        ("", Source::Pack(PackSettings { path: "photos.pack".into() })),
     ];
     let mut text = "# Other datasets:\n".to_owned();
     for (about, source) in others {

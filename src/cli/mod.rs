@@ -1,5 +1,6 @@
 //! The command line: one file a verb.
 
+mod audit;
 mod classes;
 mod data;
 mod demo;
@@ -24,7 +25,8 @@ use std::process::ExitCode;
     version,
     arg_required_else_help = true,
     after_help = "Start with `prescient demo`. Then `prescient list` shows what there is to run, and\n\
-                  `prescient run RECIPE.toml` runs it. Exit codes: 0 done, 2 something to mend."
+                  `prescient run RECIPE.toml` runs it. Exit codes: 0 done, 1 an audit that fails,\n\
+                  2 something to mend."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -43,6 +45,8 @@ enum Verb {
     Run(run::Run),
     /// Show what a run found, from its folder alone
     Report(report::Report),
+    /// Prove from a run's folder alone that it kept the rules, or judge a split made elsewhere
+    Audit(audit::Audit),
     /// Compare what a run imagines of classes with what their images look like
     Inspect(inspect::Inspect),
     /// Fetch data, check it, and look at it before learning from it
@@ -67,6 +71,7 @@ pub fn main() -> ExitCode {
         Verb::Demo(verb) => verb.run(),
         Verb::Run(verb) => verb.run(),
         Verb::Report(verb) => verb.run(),
+        Verb::Audit(verb) => verb.run(),
         Verb::Inspect(verb) => verb.run(),
         Verb::Data(verb) => verb.run(),
         Verb::Classes(verb) => verb.run(),
@@ -80,7 +85,7 @@ fn finish(done: Result<()>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprint!("{}", error.message());
-            ExitCode::from(2)
+            ExitCode::from(error.exit_code())
         }
     }
 }

@@ -47,6 +47,7 @@ impl Observer for Progress {
                 let images: usize = exemplars.iter().map(|(_, images)| images.len()).sum();
                 tracing::info!("{} keeps {images} images of {} classes", self.task, exemplars.len());
             }
+            Event::Read { images, .. } => tracing::debug!("{} read {} images", self.task, images.len()),
             Event::Evaluated { answers, .. } => {
                 let right =
                     (0..answers.truth.len()).filter(|&image| answers.answer(image) == answers.truth[image]).count();

@@ -84,6 +84,20 @@ impl Catalogue {
         row
     }
 
+    /// How many attributes come from each source, in order.
+    pub fn sources(&self) -> &[usize] {
+        &self.sources
+    }
+
+    /// The same, with attributes that come from so many sources.
+    ///
+    /// # Panics
+    /// If that does not add up to the attributes.
+    pub fn with_sources(self, sources: Vec<usize>) -> Self {
+        assert_eq!(sources.iter().sum::<usize>(), self.attribute_names.len(), "every attribute has a source");
+        Self { sources, ..self }
+    }
+
     /// Every class with its row, in order.
     pub fn rows(&self) -> impl Iterator<Item = (&String, &[f32])> {
         self.names.iter().zip(0..).map(|(name, index)| (name, self.attributes(ClassId(index))))

@@ -13,6 +13,9 @@ const LARGEST: u32 = 224;
 
 const LAYOUT: &str = "images are expected as `train/CLASS/*.jpg` and `test/CLASS/*.jpg`, each class on both sides";
 
+const LEAVE_OUT: &str = "`leave_out` names images as they lie below the dataset's folder or archive, such as \
+                         `train/cat/0001.jpg`; one that is gone need not be left out any more";
+
 /// Where the images and the attributes are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +28,16 @@ pub struct FolderSettings {
     /// How the attributes of each source are scaled.
     #[serde(default, skip_serializing_if = "Scale::is_none")]
     pub scale: Scale,
+    /// Images that are not used, as in `train/cat/0001.jpg`: copies of a test image, or what shows something else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leave_out: Vec<String>,
+}
+
+impl FolderSettings {
+    /// Images alone: nothing is known of their classes, and none is left out.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), attributes: Vec::new(), scale: Scale::None, leave_out: Vec::new() }
+    }
 }
 
 /// Images in folders by class.
@@ -36,11 +49,11 @@ pub struct Folder {
 
 impl Folder {
     /// Finds all images and reads all attributes; of the images, only the first is opened.
-    pub fn open(path: &Path, attributes: &[AttributeSource], scale: Scale) -> Result<Self, DataError> {
+    pub fn open(path: &Path, settings: &FolderSettings) -> Result<Self, DataError> {
         let files = files(path)?;
-        let (train, test) = survey(&files).sides()?;
+        let (train, test) = survey(&files, &settings.leave_out).sides()?;
         let classes = train.keys().cloned().collect();
-        let catalogue = class_information(path, classes, attributes, scale)?;
+        let catalogue = class_information(path, classes, &settings.attributes, settings.scale)?;
 
         let photos = Photos::new(files, &catalogue, train, test);
         let first = photos.image(&photos.samples(Subset::Train)[0])?;
@@ -91,11 +104,19 @@ impl Dataset for Folder {
     }
 }
 
-/// Finds the images of both sides, and whatever is wrong with the layout.
-pub(super) fn survey(files: &Files) -> Survey {
+/// Finds the images of both sides without those left out, and whatever is wrong with the layout.
+pub(super) fn survey(files: &Files, leave_out: &[String]) -> Survey {
     let mut faults = Vec::new();
-    let train = side(files, "train", &mut faults);
-    let test = side(files, "test", &mut faults);
+    let mut train = side(files, "train", &mut faults);
+    let mut test = side(files, "test", &mut faults);
+    for name in leave_out {
+        let images = train.values_mut().chain(test.values_mut());
+        let found: Vec<_> = images.filter(|images| images.contains(name)).collect();
+        if found.is_empty() {
+            faults.push(fault(files, name, "an image to leave out", "none", LEAVE_OUT));
+        }
+        found.into_iter().for_each(|images| images.retain(|image| image != name));
+    }
     if faults.is_empty() && train.is_empty() {
         faults.push(fault(files, "train", "a folder for each class", "none", LAYOUT));
     }
@@ -153,7 +174,7 @@ mod tests {
 
     fn open(path: &Path, attributes: &[PathBuf]) -> Result<Folder, DataError> {
         let attributes: Vec<AttributeSource> = attributes.iter().map(AttributeSource::new).collect();
-        Folder::open(path, &attributes, Scale::None)
+        Folder::open(path, &FolderSettings { attributes, ..FolderSettings::new(path) })
     }
 
     /// A PNG, three pixels wide and two high, of one grey.
@@ -329,6 +350,30 @@ mod tests {
         assert_eq!(text, "`train/dog`: expected images of the class, found none");
         let text = says(&["train/cat/1.png", "train/dog/1.png", "test/dog/.hidden.png", "test/dog/", "test/cat/1.png"]);
         assert_eq!(text, "`test/dog`: expected images of the class, found none");
+    }
+
+    /// Of `ox`, whose only test image is left out, none remains; a name that is not there is told as it would lie.
+    #[test]
+    fn what_is_left_out_is_not_there() {
+        let names = [&GOOD[..], &["train/ox/1.png", "test/ox/1.png"]].concat();
+        let folder = tree(&names);
+        let (_folder, archive) = zipped(&names);
+        for path in [folder.path(), archive.as_path()] {
+            let without = |names: &[&str]| {
+                let leave_out = names.iter().map(|name| (*name).to_owned()).collect();
+                Folder::open(path, &FolderSettings { leave_out, ..FolderSettings::new(path) })
+            };
+            let data = without(&["train/dog/1.PNG"]).expect("data");
+            let left = data.samples(Subset::Train).iter().map(|sample| data.name(sample)).collect::<Vec<_>>();
+            assert_eq!(left, ["train/cat/1.png", "train/dog/2.png", "train/ox/1.png"]);
+            assert_eq!(data.samples(Subset::Test).len(), 3);
+            let says = |names: &[&str]| without(names).err().expect("a fault");
+            let text = says(&["train/dog/1.png"]).to_string();
+            assert!(text.ends_with("/train/dog/1.png`: expected an image to leave out, found none"), "{text}");
+            assert!(says(&["dog/1.png"]).hint().is_some_and(|hint| hint.contains("such as `train/cat/0001.jpg`")));
+            let text = says(&["test/ox/1.png"]).to_string();
+            assert!(text.ends_with("/test/ox`: expected images of the class, found none"), "{text}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use super::Image;
 use fast_image_resize::images::{Image as Raster, ImageRef};
 use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use serde::{Deserialize, Serialize};
 
 /// Cells across and down; each is compared with its neighbour on the right and the one below.
 const CELLS: usize = 8;
@@ -21,13 +22,31 @@ pub fn content(image: &Image) -> blake3::Hash {
 }
 
 /// Where an image gets darker: 64 bits from left to right, 64 from top to bottom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Written as 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Look(u128);
+
+impl From<Look> for String {
+    fn from(look: Look) -> Self {
+        format!("{:032x}", look.0)
+    }
+}
+
+impl TryFrom<String> for Look {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let digits = (text.len() == 32).then(|| u128::from_str_radix(&text, 16).ok()).flatten();
+        digits.map(Self).ok_or_else(|| format!("expected 32 hexadecimal digits, found `{text}`"))
+    }
+}
 
 impl Look {
     /// Two images that differ in at most so many of 128 places are near duplicates.
     ///
-    /// Measured in `tests/near_duplicates.rs`; the numbers are in `docs/data.md`.
+    /// Measured by `bench/src/near_duplicates.rs`; the numbers are in `docs/data.md`.
     pub const NEAR: u32 = 14;
 
     /// The look of an image; none if it is flat, for flat images all look the same.
@@ -115,6 +134,13 @@ mod tests {
         let mut mirrored = image.clone();
         mirrored.pixels.chunks_exact_mut(64 * 3).for_each(|row| row.reverse());
         assert!(look(&image).distance(look(&mirrored)) > 2 * Look::NEAR);
+    }
+
+    #[test]
+    fn a_look_reads_back_as_itself() {
+        let own = look(&picture(64, 0));
+        assert_eq!(Look::try_from(String::from(own)), Ok(own));
+        assert!(Look::try_from("12".to_owned()).is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! kept in memory. A training image of a future class, a forgotten one, or any test image cannot be had for learning:
 //! every path from the disk to a training step goes through [`TaskData::training_image`].
 
+use super::ledger::{Known, Ledger, Reading, Trace, Usage};
 use super::{Catalogue, Dataset, Image, Sample, Subset};
 use crate::class::{Slot, Slots};
 use crate::error::DataError;
@@ -18,13 +19,14 @@ pub struct Sealed {
     scenario: Scenario,
     /// By class.
     slots: Vec<Slot>,
+    known: Known,
 }
 
 impl Sealed {
     /// Seals `dataset`, whose classes arrive as `scenario` says.
     pub fn new(dataset: Arc<dyn Dataset>, scenario: Scenario) -> Self {
         let slots = scenario.slots();
-        Self { dataset, scenario, slots }
+        Self { dataset, scenario, slots, known: Known::default() }
     }
 
     /// Which classes arrive when.
@@ -61,6 +63,7 @@ impl Sealed {
             seen: task.seen(),
             memory: memory.into_iter().collect(),
             oracle: false,
+            ledger: Arc::new(Ledger::new(self.known.clone())),
         }
     }
 
@@ -79,6 +82,7 @@ pub struct TaskData {
     seen: Slots,
     memory: BTreeSet<Sample>,
     oracle: bool,
+    ledger: Arc<Ledger>,
 }
 
 impl TaskData {
@@ -121,20 +125,66 @@ impl TaskData {
         } else if self.seen.contains(slot) && !self.present.contains(slot) && !self.memory.contains(sample) {
             forbidden("its class has passed, and it was not kept in memory")
         } else {
-            self.sealed.dataset.image(sample)
+            let image = self.sealed.dataset.image(sample)?;
+            self.ledger.read(Usage::Learn, sample, &image);
+            Ok(image)
         }
     }
 
     /// An image to be asked about.
     pub fn test_image(&self, sample: &Sample) -> Result<Image, DataError> {
         match sample.subset {
-            Subset::Test => self.sealed.dataset.image(sample),
+            Subset::Test => {
+                let image = self.sealed.dataset.image(sample)?;
+                self.ledger.read(Usage::Test, sample, &image);
+                Ok(image)
+            }
             Subset::Train => Err(DataError::Sealed {
                 task: self.number,
                 image: self.sealed.dataset.name(sample),
                 reason: "it is a training image, and was asked for to test on",
             }),
         }
+    }
+
+    /// A stage of the task's plan begins: what is read from now on is read in it.
+    pub fn enter(&self, stage: &'static str) {
+        self.ledger.enter(stage);
+    }
+
+    /// Notes that images which were read before are used once more: they lie on the device, or are kept in memory.
+    ///
+    /// # Panics
+    /// If one was never read: only a bug can use it then.
+    pub fn use_again<'a>(&self, usage: Usage, samples: impl IntoIterator<Item = &'a Sample>) {
+        for sample in samples {
+            assert!(self.ledger.used(usage, sample), "`{}` is used and was never read", self.name(sample));
+        }
+    }
+
+    /// The stages that have begun so far.
+    pub fn stages(&self) -> Vec<&'static str> {
+        self.ledger.stages()
+    }
+
+    /// Every image that was read so far, what for and when: by use, by slot, by name.
+    pub fn readings(&self) -> Vec<Reading> {
+        let reading = |(usage, sample, trace, stages): (Usage, Sample, _, Vec<&str>)| {
+            let Trace { hash, look, bytes } = trace;
+            Reading {
+                usage,
+                slot: self.slot(&sample),
+                class: self.sealed.catalogue().name(sample.class).to_owned(),
+                name: self.name(&sample),
+                hash: hash.to_hex().to_string(),
+                look,
+                bytes,
+                stages: stages.into_iter().map(String::from).collect(),
+            }
+        };
+        let mut readings: Vec<Reading> = self.ledger.uses().into_iter().map(reading).collect();
+        readings.sort_by(|a, b| (a.usage, a.slot, &a.name).cmp(&(b.usage, b.slot, &b.name)));
+        readings
     }
 
     /// What people call an image.

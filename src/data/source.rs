@@ -2,7 +2,7 @@
 
 use super::{
     Apy, ApySettings, Augmentation, Awa2, Awa2Settings, Crop, Dataset, Folder, FolderSettings, Mnist, MnistSettings,
-    Synthetic, SyntheticSettings,
+    Pack, PackSettings, Synthetic, SyntheticSettings,
 };
 use crate::error::DataError;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,8 @@ pub enum Source {
     Awa2(Awa2Settings),
     /// Attribute Pascal and Yahoo.
     Apy(ApySettings),
+    /// Any of these, decoded and resized once.
+    Pack(PackSettings),
 }
 
 impl Default for Source {
@@ -70,6 +72,11 @@ pub const DATASETS: &[DatasetInfo] = &[
         needs: "the annotation files, VOC2008 and `ayahoo_test_images` in the folder `path`, else in `apy` below the data \
                 root",
     },
+    DatasetInfo {
+        name: "pack",
+        about: "photos of any of these, decoded and resized once: loads at memory speed",
+        needs: "the file `path`, which `prescient data pack` writes",
+    },
 ];
 
 /// Where data lies unless a recipe says otherwise: `PRESCIENT_DATA`, else the folder `data`, else `../shared/data`.
@@ -95,9 +102,8 @@ impl Source {
             Source::Mnist(settings) => {
                 Arc::new(Mnist::open(&resolve(settings.path.as_deref().unwrap_or(Path::new("mnist"))))?)
             }
-            Source::Folder(settings) => {
-                Arc::new(Folder::open(&resolve(&settings.path), &settings.attributes, settings.scale)?)
-            }
+            Source::Folder(settings) => Arc::new(Folder::open(&resolve(&settings.path), settings)?),
+            Source::Pack(settings) => Arc::new(Pack::open(&resolve(&settings.path))?),
             Source::Awa2(settings) => {
                 Arc::new(Awa2::open(&resolve(settings.path.as_deref().unwrap_or(Path::new("awa2"))), settings)?)
             }
@@ -112,7 +118,7 @@ impl Source {
     pub fn augmentation(&self) -> Augmentation {
         match self {
             Source::Synthetic(_) | Source::Mnist(_) => Augmentation::default(),
-            Source::Folder(_) | Source::Awa2(_) | Source::Apy(_) => {
+            Source::Folder(_) | Source::Awa2(_) | Source::Apy(_) | Source::Pack(_) => {
                 Augmentation { crop: Crop::Resized { area: 0.08 }, flip: true }
             }
         }
@@ -126,6 +132,7 @@ impl Source {
             Source::Folder(_) => "folder",
             Source::Awa2(_) => "awa2",
             Source::Apy(_) => "apy",
+            Source::Pack(_) => "pack",
         }
     }
 }

@@ -6,6 +6,12 @@ use fast_image_resize::images::{Image as Raster, ImageRef};
 use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+
+thread_local! {
+    /// It keeps what it works with from one image to the next.
+    static RESIZER: RefCell<Resizer> = RefCell::new(Resizer::new());
+}
 
 /// Mean and deviation of each channel, for pixels in [0, 1].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,28 +143,46 @@ impl View {
             window.width,
             window.height,
         );
-        Resizer::new().resize(&source, &mut target, &options).expect("the window lies inside the image");
+        let resized = RESIZER.with_borrow_mut(|resizer| resizer.resize(&source, &mut target, &options));
+        resized.expect("the window lies inside the image");
         target.into_vec()
     }
 
     /// Pixels side by side become planes one after the other, moved and mirrored on the way.
     fn planes(&self, pixels: &[u8], channels: u8, shift: (i64, i64), flip: bool, out: &mut Vec<u8>) {
-        let (size, channels) = (self.size as usize, usize::from(channels));
-        let from = |at: usize, by: i64| usize::try_from(at as i64 - by).ok().filter(|&from| from < size);
-        out.reserve(channels * size * size);
-        for channel in 0..channels {
-            for y in 0..size {
-                let row = from(y, shift.1);
-                for x in 0..size {
-                    let column = from(if flip { size - 1 - x } else { x }, shift.0);
-                    out.push(match (row, column) {
-                        (Some(row), Some(column)) => pixels[(row * size + column) * channels + channel],
-                        _ => 0,
-                    });
+        match channels {
+            1 => self.planes_of::<1>(pixels, shift, flip, out),
+            3 => self.planes_of::<3>(pixels, shift, flip, out),
+            other => unreachable!("images are grey or in colour, not of {other} channels"),
+        }
+    }
+
+    fn planes_of<const CHANNELS: usize>(&self, pixels: &[u8], shift: (i64, i64), flip: bool, out: &mut Vec<u8>) {
+        let size = self.size as usize;
+        let (before, plane) = (out.len(), size * size);
+        // Black where nothing moves in.
+        out.resize(before + CHANNELS * plane, 0);
+        let planes = &mut out[before..];
+        let ((from_row, to_row, rows), (from, to, count)) = (moved(size, shift.1), moved(size, shift.0));
+        let to = if flip { size - to - count } else { to };
+        for row in 0..rows {
+            let (source, _) = pixels[(from_row + row) * size * CHANNELS..].as_chunks::<CHANNELS>();
+            let source = &source[from..from + count];
+            for channel in 0..CHANNELS {
+                let target = &mut planes[channel * plane + (to_row + row) * size + to..][..count];
+                match flip {
+                    true => target.iter_mut().rev().zip(source).for_each(|(to, pixel)| *to = pixel[channel]),
+                    false => target.iter_mut().zip(source).for_each(|(to, pixel)| *to = pixel[channel]),
                 }
             }
         }
     }
+}
+
+/// What is left of a side of `size` pixels that is moved by `by`: where it comes from, where it goes to, how much it is.
+fn moved(size: usize, by: i64) -> (usize, usize, usize) {
+    let away = usize::try_from(by.unsigned_abs()).map_or(size, |away| away.min(size));
+    if by < 0 { (away, 0, size - away) } else { (0, away, size - away) }
 }
 
 /// torchvision's RandomResizedCrop: ten tries at an area and an aspect between 3/4 and 4/3, else the middle.
@@ -232,6 +256,27 @@ mod tests {
     }
 
     proptest! {
+        /// Pixel by pixel: moved first, then mirrored, black where nothing moves in.
+        #[test]
+        fn planes_are_moved_and_mirrored(size in 1usize..7, right in -8i64..8, down in -8i64..8, flip: bool, grey: bool) {
+            let channels = if grey { 1 } else { 3 };
+            let pixels: Vec<u8> = (1..=(size * size * channels) as u8).collect();
+            let mut expected = Vec::new();
+            for channel in 0..channels {
+                for y in 0..size as i64 {
+                    for x in 0..size as i64 {
+                        let (row, column) = (y - down, if flip { size as i64 - 1 - x } else { x } - right);
+                        let inside = (0..size as i64).contains(&row) && (0..size as i64).contains(&column);
+                        let at = (row * size as i64 + column) * channels as i64 + channel as i64;
+                        expected.push(if inside { pixels[at as usize] } else { 0 });
+                    }
+                }
+            }
+            let mut out = Vec::new();
+            view(size as u32, Crop::None, false).planes(&pixels, channels as u8, (right, down), flip, &mut out);
+            prop_assert_eq!(out, expected);
+        }
+
         #[test]
         fn a_random_window_lies_inside(width in 1u32..300, height in 1u32..300, area in 0.01f64..1.0, seed: u64) {
             let window = random_window(width, height, area, &mut Seeds::new(seed).stream("window", 0));

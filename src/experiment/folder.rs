@@ -5,6 +5,7 @@
 //! RUN/record.jsonl             what happened, up to the last finished task
 //! RUN/tasks/02/                the model after task 2: weights.safetensors, memory.json
 //!              record.jsonl    what happened in task 2
+//!              images.jsonl    which images it learned from, kept and was tested on
 //!              telemetry.json  how long it took and how much memory
 //! ```
 //!
@@ -20,6 +21,8 @@ use std::path::{Path, PathBuf};
 pub(super) const RECIPE: &str = "recipe.toml";
 /// The record.
 pub(super) const RECORD: &str = "record.jsonl";
+/// Which images a task read.
+const IMAGES: &str = "images.jsonl";
 const TASKS: &str = "tasks";
 const TELEMETRY: &str = "telemetry.json";
 
@@ -76,17 +79,29 @@ impl RunFolder {
         self.here().join(TASKS).join(format!("{task:02}"))
     }
 
-    /// How many tasks are finished.
-    pub fn finished(&self) -> usize {
-        (1..).take_while(|&task| self.task(task).join(RECORD).is_file()).count()
+    /// Which images task `task` read.
+    pub fn images(&self, task: usize) -> PathBuf {
+        self.task(task).join(IMAGES)
     }
 
-    /// Adds a finished task: `save` writes the model, then come its lines and its telemetry, then the whole record.
+    /// What happened in task `task`.
+    pub fn task_record(&self, task: usize) -> PathBuf {
+        self.task(task).join(RECORD)
+    }
+
+    /// How many tasks are finished.
+    pub fn finished(&self) -> usize {
+        (1..).take_while(|&task| self.task_record(task).is_file()).count()
+    }
+
+    /// Adds a finished task: `save` writes the model, then come its images, its telemetry and its lines, then the whole
+    /// record.
     pub fn finish(
         &mut self,
         start: &Start,
         task: usize,
         lines: &[Line],
+        images: &str,
         telemetry: &str,
         save: impl FnOnce(&Path) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
@@ -95,7 +110,7 @@ impl RunFolder {
         fs::create_dir_all(&made).map_err(RunError::io(&made))?;
         save(&made)?;
         let text: String = lines.iter().map(|line| line.to_json() + "\n").collect();
-        for (name, text) in [(TELEMETRY, telemetry), (RECORD, &text)] {
+        for (name, text) in [(IMAGES, images), (TELEMETRY, telemetry), (RECORD, &text)] {
             let file = made.join(name);
             fs::write(&file, text).map_err(RunError::io(&file))?;
         }
@@ -112,7 +127,7 @@ impl RunFolder {
     pub fn write_record(&self, start: &Start) -> Result<(), RunError> {
         let mut text = Line::Start(start.clone()).to_json() + "\n";
         for task in 1..=self.finished() {
-            let file = self.task(task).join(RECORD);
+            let file = self.task_record(task);
             text.push_str(&fs::read_to_string(&file).map_err(RunError::io(&file))?);
         }
         let (file, made) = (self.record(), temporary(&self.record()));

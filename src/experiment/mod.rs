@@ -1,6 +1,7 @@
 //! A recipe carried out, from the first task to the last, and kept on disk.
 
 mod folder;
+pub mod images;
 mod overrides;
 mod recipe;
 pub mod record;
@@ -39,7 +40,7 @@ impl Experiment {
         let dataset = recipe.data.open().when(|| format!("open the dataset `{}`", recipe.data.name()))?;
         let dataset: Arc<dyn Dataset> = match recipe.data {
             // In memory from the start.
-            Source::Synthetic(_) | Source::Mnist(_) => dataset,
+            Source::Synthetic(_) | Source::Mnist(_) | Source::Pack(_) => dataset,
             _ => Arc::new(Shelf::new(dataset, u64::from(recipe.compute.keep_mib) << 20)),
         };
         Self::with_dataset(recipe, dataset, device)
@@ -170,8 +171,8 @@ impl Experiment {
         for number in folder.finished() + 1..=last {
             let mut watch = (Recorder::new(scenario.classes()), (Telemetry::start(self.device), &mut *observer));
             learner.learn(scenario.task(number), &mut watch).when(|| format!("learn task {number}"))?;
-            let (Recorder { lines, .. }, (telemetry, _)) = watch;
-            folder.finish(&self.start, number, &lines, &telemetry.finish(), |task| learner.save(task))?;
+            let (Recorder { lines, images, .. }, (telemetry, _)) = watch;
+            folder.finish(&self.start, number, &lines, &images, &telemetry.finish(), |task| learner.save(task))?;
         }
         Ok(Record::read(&folder.record())?)
     }
@@ -181,11 +182,13 @@ impl Experiment {
 struct Recorder {
     classes: usize,
     lines: Vec<Line>,
+    /// The file that names each image.
+    images: String,
 }
 
 impl Recorder {
     fn new(classes: usize) -> Self {
-        Self { classes, lines: Vec::new() }
+        Self { classes, lines: Vec::new(), images: String::new() }
     }
 }
 
@@ -205,6 +208,10 @@ impl Observer for Recorder {
                 confusion: answers.confusion(self.classes),
                 answers: answers.clone(),
             }),
+            Event::Read { task, stages, images } => {
+                self.images = images::to_jsonl(images);
+                Line::Images(images::summary(task, stages, images, &self.images))
+            }
             Event::TaskStarted { .. } | Event::StageStarted { .. } | Event::Step => return,
         };
         self.lines.push(line);

@@ -113,7 +113,7 @@ impl Recipe {
                 let counts = [("data.train", drawn.train, 1, 10_000), ("data.test", drawn.test, 1, 10_000)];
                 counts.into_iter().try_for_each(within)
             }
-            Source::Mnist(_) | Source::Folder(_) | Source::Awa2(_) | Source::Apy(_) => Ok(()),
+            Source::Mnist(_) | Source::Folder(_) | Source::Awa2(_) | Source::Apy(_) | Source::Pack(_) => Ok(()),
         }
     }
 

@@ -23,8 +23,10 @@ pub enum Line {
     Epoch(Epoch),
     /// What was kept of new classes.
     Memory(Kept),
-    /// What was answered after a task: its last line.
+    /// What was answered after a task.
     Evaluation(Evaluation),
+    /// Which images the task read: its last line. Records of early versions have none.
+    Images(Images),
 }
 
 /// What the run is about.
@@ -88,6 +90,24 @@ pub struct Evaluation {
     pub confusion: Confusion,
     /// Answer by answer, with scores.
     pub answers: Answers,
+}
+
+/// Which images a task read: how many, and the digest of the file that names each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Images {
+    /// From 1.
+    pub task: usize,
+    /// How many it learned from.
+    pub learned: usize,
+    /// How many are in memory after it.
+    pub kept: usize,
+    /// How many it was tested on.
+    pub tested: usize,
+    /// Its stages, in order.
+    pub stages: Vec<String>,
+    /// The BLAKE3 digest of `images.jsonl`.
+    pub digest: String,
 }
 
 /// A record, read.

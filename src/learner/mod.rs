@@ -109,6 +109,15 @@ struct Lesson<'a> {
     observer: &'a mut dyn Observer,
 }
 
+impl Lesson<'_> {
+    /// Tells what was read.
+    fn close(&mut self) {
+        let data = self.album.loader.data();
+        let (stages, images) = (data.stages(), data.readings());
+        self.observer.notice(&Event::Read { task: self.task.number(), stages: &stages, images: &images });
+    }
+}
+
 impl Learner {
     /// A model that knows nothing yet.
     pub fn new(settings: LearnSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Self {
@@ -145,6 +154,7 @@ impl Learner {
         // The base model knows nothing of the future.
         let imagines = self.imagines();
         for stage in plan(&task).into_iter().filter(|stage| imagines || !stage.needs_generator()) {
+            lesson.album.loader.data().enter(stage.name());
             match stage {
                 Stage::Imprint => self.imprint(&mut lesson)?,
                 Stage::Train { ghosts } => {
@@ -159,7 +169,9 @@ impl Learner {
                 Stage::Complete(future) => self.complete(&mut lesson, future)?,
                 Stage::Evaluate => {
                     self.stock_test(&lesson.album)?;
-                    return self.evaluate(&mut lesson);
+                    let answers = self.evaluate(&mut lesson)?;
+                    lesson.close();
+                    return Ok(answers);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! What happens while a model learns, told to whoever looks on. An observer looks; it cannot touch.
 
 use crate::class::Slot;
+use crate::data::Reading;
 use crate::evaluation::Answers;
 
 /// Something that happened.
@@ -50,6 +51,15 @@ pub enum Event<'a> {
         task: usize,
         /// The answers.
         answers: &'a Answers,
+    },
+    /// The task is over, and these images were read for it.
+    Read {
+        /// The task, from 1.
+        task: usize,
+        /// Its stages, in order.
+        stages: &'a [&'static str],
+        /// The images, by use, slot and name.
+        images: &'a [Reading],
     },
 }
 

@@ -3,7 +3,7 @@
 use super::observer::Event;
 use super::{Learner, Lesson};
 use crate::class::Slot;
-use crate::data::{Pass, Sample};
+use crate::data::{Pass, Sample, Usage};
 use crate::error::LearnError;
 use std::collections::BTreeMap;
 use tch::{Device, Kind};
@@ -48,6 +48,7 @@ impl Learner {
         for (slot, samples) in chosen {
             self.memory.keep(slot, samples);
         }
+        data.use_again(Usage::Keep, &self.memory.samples().collect::<Vec<_>>());
         lesson.observer.notice(&Event::Remembered { task: lesson.task.number(), exemplars: &by_name });
         Ok(())
     }

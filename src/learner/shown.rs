@@ -6,7 +6,7 @@
 use super::Learner;
 use super::stock::{Glances, Stock};
 use crate::class::Slot;
-use crate::data::{Batch, Loader, Pass, Sample};
+use crate::data::{Batch, Loader, Pass, Sample, Usage};
 use crate::error::LearnError;
 use tch::{Kind, Tensor};
 
@@ -86,7 +86,10 @@ impl Learner {
         batch: usize,
     ) -> Shows<'a, Shown<'a>> {
         match &album.stock {
-            Some(stock) => self.show_stock(stock, album, pass.order(samples), pass, batch),
+            Some(stock) => {
+                album.loader.data().use_again(Usage::Learn, samples);
+                self.show_stock(stock, album, pass.order(samples), pass, batch)
+            }
             None => {
                 let batches = album.loader.with_batch_size(batch).pass(samples, pass);
                 Box::new(batches.map(|batch| Ok(self.shown(&batch?))))
@@ -99,6 +102,7 @@ impl Learner {
         match self.test_stock.as_ref().and_then(Option::as_ref) {
             Some(stock) => {
                 let test = album.loader.data().test().to_vec();
+                album.loader.data().use_again(Usage::Test, &test);
                 Box::new(self.show_stock(stock, album, test, Pass::Look, batch).map(|shown| shown.map(ShownTest)))
             }
             None => {

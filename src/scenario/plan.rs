@@ -40,6 +40,19 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// What records call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Imprint => "imprint",
+            Stage::Train { .. } => "train",
+            Stage::Finetune => "finetune",
+            Stage::Remember => "remember",
+            Stage::TrainGenerator => "generator",
+            Stage::Complete(_) => "complete",
+            Stage::Evaluate => "evaluate",
+        }
+    }
+
     /// Whether only a model that imagines the future has this stage.
     pub fn needs_generator(self) -> bool {
         matches!(self, Stage::TrainGenerator | Stage::Complete(_))

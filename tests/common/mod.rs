@@ -1,7 +1,7 @@
 //! What integration tests share.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs)]
 
-use prescient::data::{Files, Image, Source, SyntheticSettings};
+use prescient::data::{Dataset, Files, Image, Source, Subset, Synthetic, SyntheticSettings};
 use prescient::experiment::Recipe;
 use std::path::{Path, PathBuf};
 
@@ -64,6 +64,21 @@ pub fn photo_folder(at: &Path, classes: &[&str]) -> PathBuf {
     let table = at.join("attributes.csv");
     std::fs::write(&table, format!("class,number,one\n{rows}")).unwrap();
     table
+}
+
+/// Drawings of as many different things as there are `classes`, no two alike: `train/CLASS/N.png` and `test/CLASS/N.png`.
+pub fn drawn_photos(at: &Path, classes: &[&str], train: usize, test: usize) {
+    let drawn = Synthetic::new(&SyntheticSettings { train, test, ..Default::default() });
+    for (subset, side) in [(Subset::Train, "train"), (Subset::Test, "test")] {
+        for (index, class) in classes.iter().enumerate() {
+            let folder = at.join(side).join(class);
+            std::fs::create_dir_all(&folder).unwrap();
+            let samples = drawn.samples(subset).iter().filter(|sample| sample.class.index() == index);
+            for (number, sample) in samples.enumerate() {
+                drawn.image(sample).unwrap().write_png(&folder.join(format!("{number}.png"))).unwrap();
+            }
+        }
+    }
 }
 
 /// Real photos of animals, 64×64 JPEGs: `count` of the test side of `animals12`, spread over its classes.

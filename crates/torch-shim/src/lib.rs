@@ -11,7 +11,7 @@
 //! | [`peak_memory`], [`peak_ram`] | what a run needs of a machine |
 //!
 //! The C++ half is `cpp/shim.cpp`: it catches every exception, and [`ShimError`] carries the message.
-//! This crate is the only one with `unsafe` code; each block says what makes it sound.
+//! This crate and `mapped` are the only ones with `unsafe` code; each block says what makes it sound.
 #![allow(unsafe_code)]
 
 mod autocast;

@@ -2,6 +2,7 @@
 
 mod check;
 mod get;
+mod pack;
 mod show;
 
 use crate::data::DATASETS;
@@ -23,6 +24,8 @@ enum Verb {
     Get(get::Get),
     /// Look at every file of a dataset, and say all that is wrong with it
     Check(check::Check),
+    /// Decode and resize the images of a dataset once, into one file that loads at memory speed
+    Pack(pack::Pack),
     /// Write a contact sheet of each class as PNG
     Show(show::Show),
 }
@@ -38,6 +41,7 @@ impl Data {
             }
             Verb::Get(verb) => verb.run(),
             Verb::Check(verb) => verb.run(),
+            Verb::Pack(verb) => verb.run(),
             Verb::Show(verb) => verb.run(),
         }
     }

@@ -1,8 +1,10 @@
 //! `prescient data show`.
 
-use crate::data::attributes::{AttributeSource, Scale};
+use crate::data::attributes::AttributeSource;
 use crate::data::sheet::contact_sheet;
-use crate::data::{ApySettings, Awa2Settings, FolderSettings, Image, MnistSettings, Source, Subset, SyntheticSettings};
+use crate::data::{
+    ApySettings, Awa2Settings, FolderSettings, Image, MnistSettings, PackSettings, Source, Subset, SyntheticSettings,
+};
 use crate::error::{DataError, Result, While};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -40,6 +42,7 @@ enum DatasetName {
     Folder,
     Awa2,
     Apy,
+    Pack,
 }
 
 impl Show {
@@ -50,11 +53,11 @@ impl Show {
             }
             DatasetName::Mnist => Source::Mnist(MnistSettings { path: self.path }),
             DatasetName::Folder => Source::Folder(FolderSettings {
-                path: self.path.unwrap_or_else(|| PathBuf::from(".")),
                 attributes: self.attributes.into_iter().map(AttributeSource::new).collect(),
-                scale: Scale::None,
+                ..FolderSettings::new(self.path.unwrap_or_else(|| PathBuf::from(".")))
             }),
             DatasetName::Awa2 => Source::Awa2(Awa2Settings { path: self.path, ..Default::default() }),
+            DatasetName::Pack => Source::Pack(PackSettings { path: self.path.unwrap_or_default() }),
             DatasetName::Apy => Source::Apy(ApySettings { path: self.path, ..Default::default() }),
         };
         let dataset = source.open().when(|| format!("open the dataset `{}`", source.name()))?;

@@ -36,7 +36,15 @@ fn same(inventory: &Inventory, before: &Item, after: &Item) -> Finding {
     let (a, b) = (inventory.pictures.path(before), inventory.pictures.path(after));
     if before.subset != after.subset {
         let what = format!("`{b}`: expected a test image of its own, found the training image `{a}` once more");
-        return Finding::new(Kind::Duplicate, what, "take one of the two away: what was learned from tests nothing");
+        let mend = match inventory.can_leave_out {
+            true => format!(
+                "take one of the two away, for what was learned from tests nothing; or leave it out in the recipe: \
+                 `leave_out = [\"{}\"]` in `[data]`, and `--leave-out` here",
+                before.name
+            ),
+            false => "take one of the two away: what was learned from tests nothing".to_owned(),
+        };
+        return Finding::new(Kind::Duplicate, what, &mend);
     }
     if before.classes != after.classes && before.objects.is_empty() {
         let (one, other) = (before.classes.join(", "), after.classes.join(", "));

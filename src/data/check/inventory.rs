@@ -35,6 +35,8 @@ pub(super) struct Inventory {
     /// Images, or objects, of each class on both sides.
     pub(super) counts: Vec<(String, [usize; 2])>,
     pub(super) findings: Vec<Finding>,
+    /// Whether a recipe can leave an item out by its name.
+    pub(super) can_leave_out: bool,
 }
 
 impl Pictures {
@@ -61,9 +63,13 @@ impl Pictures {
 }
 
 /// Photos in folders by class.
-pub(super) fn of_folder(path: &Path, sources: &[AttributeSource]) -> Result<Inventory, DataError> {
+pub(super) fn of_folder(
+    path: &Path,
+    sources: &[AttributeSource],
+    leave_out: &[String],
+) -> Result<Inventory, DataError> {
     let files = folder::files(path)?;
-    let survey = folder::survey(&files);
+    let survey = folder::survey(&files, leave_out);
     let mut findings = Vec::new();
     let mut classes: Vec<String> = survey.train.keys().chain(survey.test.keys()).cloned().collect();
     classes.sort();
@@ -78,7 +84,7 @@ pub(super) fn of_folder(path: &Path, sources: &[AttributeSource]) -> Result<Inve
         let warnings = attributes::warnings(&catalogue);
         findings.extend(warnings.iter().map(|warning| Finding::notice(Kind::ClassInformation, warning.to_string())));
     }
-    Ok(from_survey(files, survey, classes, findings))
+    Ok(Inventory { can_leave_out: true, ..from_survey(files, survey, classes, findings) })
 }
 
 /// A finding for each class that only images, or only attributes, have.
@@ -139,7 +145,7 @@ fn from_survey(files: Files, survey: Survey, classes: Vec<String>, mut findings:
         })
     };
     let items = side(train, Subset::Train).chain(side(test, Subset::Test)).collect();
-    Inventory { pictures: Pictures::Files(files), items, counts, findings }
+    Inventory { pictures: Pictures::Files(files), items, counts, findings, can_leave_out: false }
 }
 
 /// aP&Y: an item is a photo, a count is of objects.
@@ -168,7 +174,7 @@ pub(super) fn of_apy(path: &Path) -> Result<Inventory, DataError> {
         }
     }
     let items = photos.into_values().filter(|item| files.has(&item.name)).collect();
-    Ok(Inventory { pictures: Pictures::Files(files), items, counts, findings })
+    Ok(Inventory { pictures: Pictures::Files(files), items, counts, findings, can_leave_out: false })
 }
 
 /// MNIST, or another set in the same files.
@@ -200,5 +206,6 @@ pub(super) fn of_mnist(path: &Path) -> Result<Inventory, Vec<DataError>> {
             items.push(Item { subset, classes, name, sample: Some(*sample), objects: Vec::new() });
         }
     }
-    Ok(Inventory { pictures: Pictures::Dataset(Box::new(dataset)), items, counts, findings })
+    let pictures = Pictures::Dataset(Box::new(dataset));
+    Ok(Inventory { pictures, items, counts, findings, can_leave_out: false })
 }

@@ -19,8 +19,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub enum Checked {
     /// The four idx files.
     Mnist,
-    /// Photos in folders, and where their attributes come from.
-    Folder(Vec<AttributeSource>),
+    /// Photos in folders.
+    Folder {
+        /// Where their attributes come from.
+        attributes: Vec<AttributeSource>,
+        /// Which of them are not used.
+        leave_out: Vec<String>,
+    },
     /// Animals with Attributes 2.
     Awa2,
     /// Attribute Pascal and Yahoo.
@@ -96,7 +101,9 @@ pub fn check(dataset: &Checked, path: &Path, progress: &(dyn Fn(usize, usize) + 
     let path: PathBuf = resolve(path);
     let inventory = match dataset {
         Checked::Mnist => inventory::of_mnist(&path),
-        Checked::Folder(attributes) => inventory::of_folder(&path, attributes).map_err(|error| vec![error]),
+        Checked::Folder { attributes, leave_out } => {
+            inventory::of_folder(&path, attributes, leave_out).map_err(|error| vec![error])
+        }
         Checked::Awa2 => inventory::of_awa2(&path).map_err(|error| vec![error]),
         Checked::Apy => inventory::of_apy(&path).map_err(|error| vec![error]),
     };

@@ -1,0 +1,190 @@
+//! The ledger: which images a task read, what for, and in which of its stages.
+//!
+//! It stands behind the seal. The seal says what a task may read; the ledger notes what it did read, by the pixels
+//! themselves and not by names, so that an audit can prove it later from the run folder alone.
+
+use super::likeness::{Look, content};
+use super::{Image, Sample};
+use crate::class::Slot;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What an image was read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Usage {
+    /// To learn from.
+    Learn,
+    /// To be kept in memory after the task.
+    Keep,
+    /// To be asked about.
+    Test,
+}
+
+/// One image and what it was used for in a task: a line of `images.jsonl`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// What for.
+    #[serde(rename = "use")]
+    pub usage: Usage,
+    /// The class it shows, as the model numbers it.
+    pub slot: Slot,
+    /// The class's name.
+    pub class: String,
+    /// What people call the image.
+    pub name: String,
+    /// A hash of its pixels: two images have the same one if and only if they are the same.
+    pub hash: String,
+    /// What it looks like, unless it is grey or flat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look: Option<Look>,
+    /// How many bytes its pixels take.
+    pub bytes: u64,
+    /// The stages in which it was used, in order.
+    pub stages: Vec<String>,
+}
+
+/// What an image is, whatever it is called.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Trace {
+    pub(super) hash: blake3::Hash,
+    pub(super) look: Option<Look>,
+    pub(super) bytes: u64,
+}
+
+impl Trace {
+    fn of(image: &Image) -> Self {
+        // Handwritten digits all look alike.
+        let look = if image.channels == 1 { None } else { Look::of(image) };
+        Self { hash: content(image), look, bytes: image.pixels.len() as u64 }
+    }
+}
+
+/// Every image that was read so far, in any task: those that lie on a GPU are used again without being read again.
+pub(super) type Known = Arc<Mutex<BTreeMap<Sample, Trace>>>;
+
+/// The ledger of one task.
+pub(super) struct Ledger {
+    known: Known,
+    pages: Mutex<Pages>,
+}
+
+struct Pages {
+    /// Those that have begun; the last one is under way.
+    stages: Vec<&'static str>,
+    uses: BTreeMap<(Usage, Sample), (Trace, Vec<&'static str>)>,
+}
+
+impl Ledger {
+    /// An empty one, in the stage `prepare`.
+    pub(super) fn new(known: Known) -> Self {
+        Self { known, pages: Mutex::new(Pages { stages: vec!["prepare"], uses: BTreeMap::new() }) }
+    }
+
+    /// A stage begins.
+    pub(super) fn enter(&self, stage: &'static str) {
+        self.pages().stages.push(stage);
+    }
+
+    /// The stages that have begun, in order.
+    pub(super) fn stages(&self) -> Vec<&'static str> {
+        self.pages().stages.clone()
+    }
+
+    /// An image was read. What it is, is found out the first time.
+    pub(super) fn read(&self, usage: Usage, sample: &Sample, image: &Image) {
+        if !self.pages().note(usage, sample, None) {
+            // Without the lock: other threads go on reading meanwhile.
+            let trace = Trace::of(image);
+            self.known().insert(*sample, trace);
+            self.pages().note(usage, sample, Some(trace));
+        }
+    }
+
+    /// An image that was read before is used, without being read; whether it was.
+    pub(super) fn used(&self, usage: Usage, sample: &Sample) -> bool {
+        let mut pages = self.pages();
+        pages.note(usage, sample, None) || {
+            let trace = self.known().get(sample).copied();
+            pages.note(usage, sample, trace)
+        }
+    }
+
+    /// Every image and what it was used for: by use, then in the order of the samples.
+    pub(super) fn uses(&self) -> Vec<(Usage, Sample, Trace, Vec<&'static str>)> {
+        let pages = self.pages();
+        pages.uses.iter().map(|((usage, sample), (trace, stages))| (*usage, *sample, *trace, stages.clone())).collect()
+    }
+
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        self.pages.lock().expect("nobody panics with the ledger in hand")
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<Sample, Trace>> {
+        self.known.lock().expect("nobody panics with the ledger in hand")
+    }
+}
+
+impl Pages {
+    /// Notes a use in the stage under way; false where the image is not on the page and no trace is given.
+    fn note(&mut self, usage: Usage, sample: &Sample, trace: Option<Trace>) -> bool {
+        let stage = *self.stages.last().expect("a ledger begins with a stage");
+        let entry = match (self.uses.get_mut(&(usage, *sample)), trace) {
+            (Some(entry), _) => entry,
+            (None, Some(trace)) => self.uses.entry((usage, *sample)).or_insert((trace, Vec::new())),
+            (None, None) => return false,
+        };
+        if entry.1.last() != Some(&stage) {
+            entry.1.push(stage);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::ClassId;
+    use crate::data::Subset;
+
+    fn image(grey: u8) -> Image {
+        Image { width: 2, height: 1, channels: 1, pixels: vec![grey, 0] }
+    }
+
+    fn sample(index: u32) -> Sample {
+        Sample { subset: Subset::Train, index, class: ClassId(0) }
+    }
+
+    /// Image 5 is read to prepare and twice to train, image 3 to train; image 5 is kept.
+    #[test]
+    fn uses_are_noted_with_their_stages() {
+        let ledger = Ledger::new(Known::default());
+        ledger.read(Usage::Learn, &sample(5), &image(7));
+        ledger.enter("train");
+        for index in [5, 3, 5] {
+            ledger.read(Usage::Learn, &sample(index), &image(7));
+        }
+        ledger.enter("remember");
+        assert!(ledger.used(Usage::Keep, &sample(5)));
+        assert!(!ledger.used(Usage::Keep, &sample(9)), "nobody knows what image 9 is");
+        let found: Vec<_> = ledger.uses().into_iter().map(|(usage, sample, _, at)| (usage, sample.index, at)).collect();
+        let expected = [
+            (Usage::Learn, 3, vec!["train"]),
+            (Usage::Learn, 5, vec!["prepare", "train"]),
+            (Usage::Keep, 5, vec!["remember"]),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(ledger.stages(), ["prepare", "train", "remember"]);
+    }
+
+    #[test]
+    fn what_one_task_read_another_may_use_again() {
+        let known = Known::default();
+        Ledger::new(known.clone()).read(Usage::Test, &sample(1), &image(1));
+        let next = Ledger::new(known);
+        assert!(next.used(Usage::Test, &sample(1)));
+        assert_eq!(next.uses()[0].2, Trace::of(&image(1)));
+    }
+}
