@@ -422,3 +422,20 @@ fn ghosts_can_be_inspected() {
     run(small_recipe(), &base);
     assert!(inspect(&base, None).err().unwrap().to_string().contains("imagines nothing"));
 }
+
+/// Settings are compared on held-out training images: no test image is read, and the report says what it shows.
+#[test]
+fn a_validating_run_leaves_the_test_images_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let when = Arc::new(AtomicUsize::new(0));
+    let dataset = Synthetic::new(&SyntheticSettings { train: 20, test: 8, ..Default::default() });
+    let spy = Arc::new(Spy { dataset, when, reads: Mutex::default() });
+    let mut recipe = small_recipe();
+    recipe.train.epochs = 1;
+    recipe.scenario.validate = Some(0.25);
+    let experiment = Experiment::with_dataset(recipe, spy.clone(), Device::Cpu).unwrap();
+    let record = experiment.run(&folder.path().join("run"), None, &mut Silent).unwrap();
+    assert!(spy.reads.lock().unwrap().iter().all(|(_, sample)| sample.subset == Subset::Train));
+    assert_eq!(record.evaluations().next().unwrap().answers.truth.len(), 24 * 5);
+    assert!(prescient::report::text(&record).starts_with("VALIDATION, not a result: 25 % of the training images"));
+}

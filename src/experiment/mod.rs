@@ -12,7 +12,7 @@ pub use overrides::overridden;
 pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
 
-use crate::data::{Dataset, Sealed, Shelf, Source, fingerprint};
+use crate::data::{Dataset, HeldOut, Sealed, Shelf, Source, fingerprint};
 use crate::error::{LearnError, Result, RunError, While};
 use crate::evaluation::Inspection;
 use crate::learner::{Event, Learner, Observer};
@@ -49,6 +49,10 @@ impl Experiment {
     /// The same on a dataset that is open already.
     pub fn with_dataset(recipe: Recipe, dataset: Arc<dyn Dataset>, device: Device) -> Result<Self> {
         let recipe = recipe.effective(dataset.as_ref())?;
+        let dataset = match recipe.scenario.validate {
+            Some(share) => Arc::new(HeldOut::new(dataset, share)),
+            None => dataset,
+        };
         if recipe.ghosts.generator.needs_attributes() && dataset.catalogue().attribute_names().is_empty() {
             return Err(LearnError::NoAttributes.into());
         }
@@ -70,6 +74,7 @@ impl Experiment {
             seed: recipe.seed,
             device: if device.is_cuda() { "cuda" } else { "cpu" }.to_owned(),
             oracle: recipe.oracle(),
+            validated: recipe.scenario.validate,
             data: fingerprint(dataset.as_ref()),
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),

@@ -51,6 +51,10 @@ pub struct ScenarioSettings {
     /// How many classes each task brings. There is no default: it depends on the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
+    /// The share of each class's training images that is held out and answered in place of the test images: for choosing
+    /// settings. None: the test images are answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validate: Option<f64>,
     /// In which order.
     pub order: Order,
 }
@@ -146,6 +150,15 @@ impl Recipe {
         }
         if self.train.epochs == 0 {
             return wrong("train.epochs", "0".to_owned(), "at least 1");
+        }
+        if let Some(share) = self.scenario.validate
+            && !(share > 0.0 && share < 1.0)
+        {
+            return wrong(
+                "scenario.validate",
+                share.to_string(),
+                "a share of the training images, above 0 and below 1",
+            );
         }
         if !(0.0..1.0).contains(&self.calibrate.give_up) {
             return wrong("calibrate.give_up", self.calibrate.give_up.to_string(), "a share, at least 0 and below 1");

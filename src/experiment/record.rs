@@ -46,6 +46,9 @@ pub struct Start {
     /// How the run breaks the rules of the setting, if it does: an upper bound, not a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oracle: Option<String>,
+    /// The share of training images that was held out and answered in place of the test images, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validated: Option<f64>,
     /// A hash of what the dataset holds.
     pub data: String,
     /// The classes' names in order of arrival.

@@ -29,6 +29,13 @@ pub fn text(record: &Record) -> String {
     if let Some(oracle) = &record.start.oracle {
         let _ = writeln!(out, "ORACLE, not a result: {oracle}\n");
     }
+    if let Some(share) = record.start.validated {
+        let _ = writeln!(
+            out,
+            "VALIDATION, not a result: {:.0} % of the training images were held out and answered\n",
+            100.0 * share
+        );
+    }
 
     let mut rows =
         vec![["task", "new", "seen"].iter().chain(COLUMNS).map(|cell| (*cell).to_owned()).collect::<Vec<_>>()];
@@ -115,6 +122,7 @@ pub(super) mod testing {
             seed: 1,
             device: "cpu".to_owned(),
             oracle: None,
+            validated: None,
             data: "0".to_owned(),
             classes: ["ant", "bee", "cat", "dog"].map(String::from).to_vec(),
             tasks: vec![2, 1, 1],
