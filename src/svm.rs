@@ -155,7 +155,7 @@ fn descend(negatives: Rows<'_>, positives: Rows<'_>, settings: SvmSettings) -> P
         if settled && active == work && sum.abs() * penalty <= tolerance {
             let bias = multiplier + penalty * sum;
             let (before, mut missed) = (work, false);
-            for place in work..count {
+            for place in before..count {
                 let i = order[place];
                 let gradient = sign(i) * (dot(&normal, row(i)) + bias) - 1.0;
                 if gradient < 0.0 {
