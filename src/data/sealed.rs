@@ -231,6 +231,21 @@ mod tests {
         }
     }
 
+    /// As on a GPU, where test images lie from the first task on: the next task reads none, and uses all.
+    #[test]
+    fn what_is_used_again_is_noted_without_being_read() {
+        let sealed = sealed();
+        let first = sealed.open(&sealed.scenario().task(1), []);
+        first.enter("evaluate");
+        first.test().iter().for_each(|sample| drop(first.test_image(sample).expect("a test image")));
+        let second = sealed.open(&sealed.scenario().task(2), []);
+        assert!(second.readings().is_empty());
+        second.enter("evaluate");
+        second.use_again(Usage::Test, second.test());
+        assert_eq!(second.readings(), first.readings());
+        assert_eq!(second.readings().len(), 2 * sealed.scenario().classes());
+    }
+
     #[test]
     fn the_seal_bites() {
         let sealed = sealed();
