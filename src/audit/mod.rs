@@ -53,9 +53,9 @@ pub struct About {
     pub finished: usize,
     /// How many classes arrive with each task.
     pub tasks: Vec<usize>,
-    /// How the run breaks the rules on purpose, if it does.
+    /// Why its numbers are no result, where they are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub oracle: Option<String>,
+    pub stamp: Option<String>,
     /// The BLAKE3 digest of the recipe.
     pub recipe_digest: String,
     /// The recipe, nothing left open.
@@ -111,7 +111,7 @@ pub fn audit(run: &Path, near: bool) -> Result<Audit> {
         data: start.data.clone(),
         finished: evidence.tasks.len(),
         tasks: start.tasks.clone(),
-        oracle: start.oracle.clone(),
+        stamp: start.stamp(),
         recipe_digest: crate::experiment::images::digest(start.recipe.as_bytes()),
         recipe: start.recipe.clone(),
     };

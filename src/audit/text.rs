@@ -9,7 +9,8 @@ const SHOWN: usize = 5;
 pub(super) fn audit(audit: &Audit) -> String {
     let about = &audit.about;
     let split: Vec<String> = about.tasks.iter().map(usize::to_string).collect();
-    let mut out = format!("{} of {} tasks, {} classes\n\n", about.finished, split.len(), split.join("+"));
+    let mut out = about.stamp.as_ref().map_or_else(String::new, |stamp| format!("{stamp}\n\n"));
+    let _ = writeln!(out, "{} of {} tasks, {} classes\n", about.finished, split.len(), split.join("+"));
     for check in &audit.checks {
         out.push_str(&line(check));
     }

@@ -100,20 +100,7 @@ impl Experiment {
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
-        let mut folder = RunFolder::open(path)?;
-        let file = folder.recipe();
-        let text = std::fs::read_to_string(&file).map_err(RunError::io(&file))?;
-        let experiment = Self::new(Recipe::parse(&text, &file)?, device)?;
-        let before = Record::read(&folder.record())?;
-        if before.start.data != experiment.start.data {
-            let (expected, found) = (before.start.data, experiment.start.data);
-            return Err(RunError::OtherData { expected, found }.into());
-        }
-        let same =
-            (&before.start.recipe, &before.start.classes) == (&experiment.start.recipe, &experiment.start.classes);
-        if !same {
-            return Err(RunError::OtherRecipe { path: file }.into());
-        }
+        let (mut folder, experiment, before) = Self::again(path, device)?;
         if before.start.device != experiment.start.device {
             let (expected, found) = (before.start.device, experiment.start.device);
             return Err(RunError::OtherDevice { expected, found }.into());
@@ -131,15 +118,7 @@ impl Experiment {
 
     /// Compares what the run in `path` imagined after a task, the last that had a future unless given, with test images.
     pub fn inspect(path: &Path, device: Device, task: Option<usize>) -> Result<Inspection> {
-        let folder = RunFolder::open(path)?;
-        let file = folder.recipe();
-        let text = std::fs::read_to_string(&file).map_err(RunError::io(&file))?;
-        let experiment = Self::new(Recipe::parse(&text, &file)?, device)?;
-        let before = Record::read(&folder.record())?;
-        if before.start.data != experiment.start.data {
-            let (expected, found) = (before.start.data, experiment.start.data);
-            return Err(RunError::OtherData { expected, found }.into());
-        }
+        let (folder, experiment, _) = Self::again(path, device)?;
         let last = folder.finished().min(experiment.sealed.scenario().tasks() - 1);
         let number = task.unwrap_or(last);
         if number == 0 || number > last {
@@ -153,11 +132,28 @@ impl Experiment {
         }
     }
 
+    /// The run in the folder `path`, with the data and the recipe that it began with.
+    fn again(path: &Path, device: Device) -> Result<(RunFolder, Self, Record)> {
+        let folder = RunFolder::open(path)?;
+        let file = folder.recipe();
+        let text = std::fs::read_to_string(&file).map_err(RunError::io(&file))?;
+        let experiment = Self::new(Recipe::parse(&text, &file)?, device)?;
+        let before = Record::read(&folder.record())?;
+        let (then, now) = (&before.start, &experiment.start);
+        if then.data != now.data {
+            return Err(RunError::OtherData { expected: then.data.clone(), found: now.data.clone() }.into());
+        }
+        if (&then.recipe, &then.classes) != (&now.recipe, &now.classes) {
+            return Err(RunError::OtherRecipe { path: file }.into());
+        }
+        Ok((folder, experiment, before))
+    }
+
     fn learner(&self) -> Learner {
-        // On a CPU nothing is lost by it; on a GPU some kernels have no such form.
         if self.device.is_cuda() {
             torch_shim::allow_tf32(self.recipe.compute.precision != Precision::Fp32);
         } else {
+            // Nothing is lost by it here; on a GPU some kernels have no such form.
             torch_shim::set_deterministic(true);
         }
         let seeds = Seeds::new(u64::from(self.recipe.seed));

@@ -122,6 +122,20 @@ pub struct Record {
     pub lines: Vec<Line>,
 }
 
+impl Start {
+    /// Why the run's numbers are no result, where they are none: everything that shows them shows this, too.
+    pub fn stamp(&self) -> Option<String> {
+        match (&self.oracle, self.validated) {
+            (Some(oracle), _) => Some(format!("ORACLE, not a result: {oracle}")),
+            (None, Some(share)) => Some(format!(
+                "VALIDATION, not a result: {:.0} % of the training images were held out and answered",
+                100.0 * share
+            )),
+            (None, None) => None,
+        }
+    }
+}
+
 impl Line {
     /// The line as it is written.
     pub fn to_json(&self) -> String {

@@ -5,11 +5,11 @@
 
 use super::shown::Shown;
 use crate::loss::Terms;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::model::recorded;
 use tch::{Device, Tensor, no_grad};
 use torch_shim::Graph;
 
-/// Steps taken as they come before one is recorded: libraries choose their kernels by trying them.
+/// Steps taken as they come before one is recorded: libraries set themselves up in the first.
 const BEFORE: usize = 3;
 
 /// The steps of a stage.
@@ -18,6 +18,7 @@ pub(super) struct Steps<'a> {
     /// Images of a whole batch; a shorter one, at the end of an epoch, is taken as it comes.
     batch: usize,
     taken: usize,
+    /// Whether a step is still to be recorded.
     records: bool,
     recorded: Option<Recorded<'a>>,
 }
@@ -50,29 +51,18 @@ impl<'a> Steps<'a> {
     /// Takes one: `step` learns from a batch and answers with the terms of its loss.
     pub(super) fn take(&mut self, shown: &Shown<'a>, step: impl Fn(&Shown<'a>) -> Terms) -> Values {
         let whole = shown.slots.len() == self.batch;
-        if self.records && whole && self.recorded.is_none() && self.taken >= BEFORE {
-            self.record(shown.copy(), &step);
+        if self.records && whole && self.taken >= BEFORE {
+            let shown = shown.copy();
+            let recording = recorded(self.device, || Values::from(step(&shown)));
+            self.recorded = recording.map(|(graph, values)| Recorded { graph, shown, values });
+            // Once tried is enough, also where it did not work.
+            self.records = false;
         }
         match &mut self.recorded {
             Some(recorded) if whole => recorded.again(shown),
             _ => {
                 self.taken += usize::from(whole);
                 step(shown).into()
-            }
-        }
-    }
-
-    fn record(&mut self, shown: Shown<'a>, step: impl Fn(&Shown<'a>) -> Terms) {
-        let work = AssertUnwindSafe(|| Graph::record(self.device, || Values::from(step(&shown))));
-        match catch_unwind(work) {
-            Ok(Ok((graph, values))) => self.recorded = Some(Recorded { graph, shown, values }),
-            failed => {
-                let reason = match failed {
-                    Ok(Err(error)) => error.to_string(),
-                    _ => "see above".to_owned(),
-                };
-                tracing::warn!("steps cannot be recorded on this GPU, and are taken as they come: {reason}");
-                self.records = false;
             }
         }
     }

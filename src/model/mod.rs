@@ -8,7 +8,7 @@ pub mod extractor;
 pub mod generator;
 mod network;
 pub mod norm;
-mod repeat;
+mod recording;
 
 pub use adam::Adam;
 pub use classifier::{CosineClassifier, Similarity};
@@ -17,7 +17,7 @@ pub use draw::drawn;
 pub use extractor::{Backbone, Extractor, Representation};
 pub use generator::{FeatureBank, Generator, GeneratorKind, Scaler};
 pub use network::Network;
-pub use repeat::repeat;
+pub use recording::{recorded, repeat};
 
 use serde::{Deserialize, Serialize};
 

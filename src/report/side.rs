@@ -16,8 +16,8 @@ pub fn side_by_side(runs: &[(&str, &Record)]) -> String {
     let tasks = judged.iter().map(|run| run.tasks.len()).min().unwrap_or(0);
     let mut out = String::new();
     for (name, record) in runs {
-        if let Some(oracle) = &record.start.oracle {
-            let _ = writeln!(out, "{name} is an ORACLE, not a result: {oracle}\n");
+        if let Some(stamp) = record.start.stamp() {
+            let _ = writeln!(out, "{name}: {stamp}\n");
         }
     }
     let value = |run: &_, name: &str, task: usize| metrics::find(name).and_then(|metric| metric.value(run, task));
@@ -56,6 +56,15 @@ pub fn side_by_side(runs: &[(&str, &Record)]) -> String {
 mod tests {
     use super::*;
     use crate::report::text::testing::record;
+
+    #[test]
+    fn what_is_no_result_is_stamped() {
+        let base = record(&[[0, 0, 1, 1, 0, 1, 0, 1]]);
+        let mut validated = base.clone();
+        validated.start.validated = Some(0.1);
+        let text = side_by_side(&[("base", &base), ("tried", &validated)]);
+        assert!(text.starts_with("tried: VALIDATION, not a result: 10 % of the training images"), "{text}");
+    }
 
     #[test]
     fn two_runs() {

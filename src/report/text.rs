@@ -26,15 +26,8 @@ pub fn text(record: &Record) -> String {
     let run = record.run();
     let (done, all) = (run.tasks.len(), record.start.tasks.len());
     let mut out = String::new();
-    if let Some(oracle) = &record.start.oracle {
-        let _ = writeln!(out, "ORACLE, not a result: {oracle}\n");
-    }
-    if let Some(share) = record.start.validated {
-        let _ = writeln!(
-            out,
-            "VALIDATION, not a result: {:.0} % of the training images were held out and answered\n",
-            100.0 * share
-        );
+    if let Some(stamp) = record.start.stamp() {
+        let _ = writeln!(out, "{stamp}\n");
     }
 
     let mut rows =

@@ -1,7 +1,7 @@
 //! CUDA graphs: what a GPU is asked to do, recorded once and started again with one call.
 //!
-//! A training step on small images is some five hundred kernels of a few microseconds each, and asking for one takes as
-//! long as running it. Started from a graph, the GPU no longer waits for the processor.
+//! A training step on small images is hundreds of short kernels, and asking for them takes longer than running them.
+//! Started from a graph, the GPU no longer waits for the processor.
 
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

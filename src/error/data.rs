@@ -1,0 +1,145 @@
+//! Data that cannot be read, or must not be.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Data that cannot be read, or must not be.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// A file that cannot be opened or read.
+    #[error("`{path}`: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file that is not what it should be.
+    #[error("`{path}`{}: expected {expected}, found {found}", line.map(|line| format!(", line {line}")).unwrap_or_default())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// From 1, where the file has lines.
+        line: Option<usize>,
+        /// What should be there.
+        expected: String,
+        /// What is.
+        found: String,
+        /// How it may have come about, and what to do.
+        hint: String,
+    },
+    /// An image that does not decode.
+    #[error("`{path}`: expected an image, found one that does not decode: {reason}")]
+    Image {
+        /// The image; inside an archive, the archive's path and the image's name in it.
+        path: PathBuf,
+        /// The decoder's words.
+        reason: String,
+    },
+    /// Images and class information that do not name the same classes.
+    #[error("`{images}` and `{attributes}` name different classes: {}", difference(only_images, only_attributes))]
+    Classes {
+        /// Where the images are.
+        images: PathBuf,
+        /// Where the class information is.
+        attributes: PathBuf,
+        /// Classes with images alone.
+        only_images: Vec<String>,
+        /// Classes with information alone.
+        only_attributes: Vec<String>,
+    },
+    /// A file that no mirror gives.
+    #[error("`{name}` cannot be fetched from `{mirror}`: {reason}")]
+    Fetch {
+        /// The file.
+        name: String,
+        /// The last mirror that was asked.
+        mirror: String,
+        /// What came of it.
+        reason: String,
+    },
+    /// A dataset that we cannot fetch.
+    #[error("`{dataset}` has to be fetched by hand: {reason}")]
+    ByHand {
+        /// Its name.
+        dataset: &'static str,
+        /// Why.
+        reason: &'static str,
+        /// Where from, and where to.
+        steps: String,
+    },
+    /// A dataset in which a check found something.
+    #[error("{} wrong with `{path}`", things(*faults))]
+    Faults {
+        /// The dataset.
+        path: PathBuf,
+        /// How many things.
+        faults: usize,
+    },
+    /// A read that the setting forbids.
+    #[error("task {task} must not read `{image}`: {reason}")]
+    Sealed {
+        /// The task that asked.
+        task: usize,
+        /// The image it asked for.
+        image: String,
+        /// Which rule it breaks.
+        reason: &'static str,
+    },
+}
+
+fn things(count: usize) -> String {
+    if count == 1 { "one thing is".to_owned() } else { format!("{count} things are") }
+}
+
+fn difference(only_images: &[String], only_attributes: &[String]) -> String {
+    let list = |names: &[String], what: &str| match names {
+        [] => None,
+        [name] => Some(format!("`{name}` {what}")),
+        [name, rest @ ..] => Some(format!("`{name}` and {} more {what}", rest.len())),
+    };
+    let parts =
+        [list(only_images, "has images but no attributes"), list(only_attributes, "has attributes but no images")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+impl DataError {
+    /// A file that cannot be opened or read.
+    pub fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Io { path, source } if source.kind() == io::ErrorKind::PermissionDenied => format!(
+                "this user may not read it: `chmod u+rX {}` as its owner, or run as a user who may",
+                path.display()
+            ),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "is the path right? `prescient list` says what each dataset needs; a relative path is looked for here, \
+                 then below `PRESCIENT_DATA`"
+                    .into()
+            }
+            Self::Io { .. } => return None,
+            Self::Malformed { hint, .. } => hint.clone(),
+            Self::Image { .. } => "the file may be cut short or of another kind: put a good one in its place, and a run that has begun can be \
+                               resumed; or take it away and start a new run"
+                .into(),
+            Self::Classes { .. } => {
+                "names must agree to the letter: each class needs one row in every source of attributes, and each row a \
+                 folder below `train/`"
+                    .into()
+            }
+            Self::Fetch { .. } => {
+                "what has come so far is kept: run it again to go on; `--from URL` asks a mirror of your own".into()
+            }
+            Self::ByHand { steps, .. } => steps.clone(),
+            Self::Faults { .. } => "each one is named above, with what to do about it".into(),
+            Self::Sealed { .. } => {
+                "this is the rule of the setting, not a fault of the data; only an oracle may break it, by name".into()
+            }
+        })
+    }
+}

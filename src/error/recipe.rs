@@ -1,0 +1,63 @@
+//! Recipes that cannot be followed.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A recipe that cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum RecipeError {
+    /// A recipe file that cannot be opened.
+    #[error("`{path}`: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A recipe that is no TOML, or has a key or value that is not known.
+    #[error("`{path}`: {reason}")]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// The parser's words, with line and column.
+        reason: String,
+    },
+    /// A `--set` that cannot be read or does not fit.
+    #[error("`--set {text}`: {reason}")]
+    Override {
+        /// As written.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A value that makes no sense.
+    #[error("`{key}` is {found}; expected {expected}")]
+    Value {
+        /// The key, with its tables.
+        key: String,
+        /// What was found.
+        found: String,
+        /// What would do.
+        expected: String,
+    },
+    /// A recipe of ours that does not exist.
+    #[error("`{name}` is neither a file nor one of the built-in recipes")]
+    Unknown {
+        /// As written.
+        name: String,
+    },
+}
+
+impl RecipeError {
+    pub(super) fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Io { .. } | Self::Unknown { .. } => "`prescient list` names the recipes that come along".into(),
+            Self::Syntax { .. } | Self::Value { .. } => {
+                "`prescient list --keys` shows every key and its default".into()
+            }
+            Self::Override { .. } => {
+                "write it as `--set train.epochs=3`; `prescient list --keys` shows every key and its default".into()
+            }
+        })
+    }
+}

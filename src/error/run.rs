@@ -1,0 +1,110 @@
+//! Run folders that cannot be used.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A run folder that cannot be written, read or gone on with.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A file that cannot be read or written.
+    #[error("`{path}`: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Something is there already.
+    #[error("`{path}` exists already")]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Not a run folder.
+    #[error("`{path}` is not a run: expected `{missing}` in it, found none")]
+    NotARun {
+        /// The folder.
+        path: PathBuf,
+        /// The file that is not there.
+        missing: &'static str,
+    },
+    /// A file of a run that is not as we wrote it.
+    #[error("`{path}`{}: {reason}", line.map(|line| format!(", line {line}")).unwrap_or_default())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// From 1, where the file has lines.
+        line: Option<usize>,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The recipe is not the one that the run began with.
+    #[error("`{path}` is not the recipe that this run began with")]
+    OtherRecipe {
+        /// The recipe's file.
+        path: PathBuf,
+    },
+    /// Another device than the run began on.
+    #[error("this run began on `{expected}`, and would go on on `{found}`")]
+    OtherDevice {
+        /// As the run recorded it.
+        expected: String,
+        /// Now.
+        found: String,
+    },
+    /// No model of that task is there, or none that looks ahead.
+    #[error("there is nothing imagined after task {task} of this run")]
+    NothingToInspect {
+        /// The task asked for.
+        task: usize,
+        /// The last one that can be looked at.
+        last: usize,
+    },
+    /// A base model.
+    #[error("this run imagines nothing: its generator is `none` or `real`")]
+    NoGhosts,
+    /// The data changed since the run began.
+    #[error("the data of this run has changed: expected the fingerprint {expected}, found {found}")]
+    OtherData {
+        /// As the run recorded it.
+        expected: String,
+        /// Now.
+        found: String,
+    },
+}
+
+impl RunError {
+    /// A file that cannot be read or written.
+    pub fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+
+    pub(super) fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Io { .. } => return None,
+            Self::Exists { path } => {
+                format!(
+                    "choose another folder with `--out`, or go on with it: `prescient run --resume {}`",
+                    path.display()
+                )
+            }
+            Self::NotARun { .. } => "a run is a folder that `prescient run` or `prescient demo` wrote".into(),
+            Self::Damaged { .. } => "the run cannot be trusted any more: run it again".into(),
+            Self::OtherRecipe { .. } => {
+                "a run goes on as it began: undo the change (the record's first line has the recipe), or start a new run".into()
+            }
+            Self::OtherDevice { expected, .. } => {
+                format!("a CPU and a GPU round differently, so one record comes from one device: `--device {expected}`")
+            }
+            Self::NothingToInspect { last: 0, .. } => {
+                "let a run finish a task that is not its last one first: after that nothing is still to come".into()
+            }
+            Self::NothingToInspect { last, .. } => format!("ask for one of the tasks 1 to {last}: `--task {last}`"),
+            Self::NoGhosts => "run a recipe with ghosts, such as `prescient run demo-ghost`".into(),
+            Self::OtherData { .. } => {
+                "a run goes on with the very data it began with: bring it back, or start a new run".into()
+            }
+        })
+    }
+}
