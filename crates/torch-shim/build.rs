@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=cpp");
+    println!("cargo:rerun-if-changed=cuda");
     println!("cargo:rerun-if-env-changed=LIBTORCH");
     println!("cargo:rerun-if-env-changed=LIBTORCH_INCLUDE");
 
@@ -30,6 +31,7 @@ fn main() {
         .opt_level(0)
         .debug(false)
         .file("cpp/shim.cpp")
+        .file("cpp/kernels.cpp")
         .compile("torch_shim");
 }
 

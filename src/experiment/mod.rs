@@ -152,6 +152,7 @@ impl Experiment {
     fn learner(&self) -> Learner {
         if self.device.is_cuda() {
             torch_shim::allow_tf32(self.recipe.compute.precision != Precision::Fp32);
+            torch_shim::allow_kernels(self.recipe.compute.kernels);
         } else {
             // Nothing is lost by it here; on a GPU some kernels have no such form.
             torch_shim::set_deterministic(true);

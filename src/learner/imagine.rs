@@ -237,8 +237,7 @@ pub(super) fn fit(
             observer.notice(&Event::Epoch { task, stage, epoch, of, lr, terms: &[("mmd", loss)] });
         }
     };
-    // Distances are small differences of large numbers.
-    torch_shim::without_tf32(|| generator.fit(bank, seed, &mut told));
+    generator.fit(bank, seed, &mut told);
     failed.map_or(Ok(()), Err)
 }
 

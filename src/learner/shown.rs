@@ -155,7 +155,12 @@ impl Learner {
     pub(super) fn images(&self, shown: &Shown<'_>) -> Tensor {
         let pixels = match &shown.source {
             Source::Bytes(bytes) => bytes.to_kind(Kind::Float),
-            Source::Stock(stock, glances) => stock.show(glances),
+            Source::Stock(stock, glances) => {
+                if let Some(seen) = stock.look(glances, (&self.slope, &self.shift), self.network.image_kind()) {
+                    return seen;
+                }
+                stock.show(glances)
+            }
         };
         pixels * &self.slope + &self.shift
     }

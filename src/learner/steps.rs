@@ -6,6 +6,7 @@
 use super::shown::Shown;
 use crate::loss::Terms;
 use crate::model::recorded;
+use std::collections::BTreeMap;
 use tch::{Device, Tensor, no_grad};
 use torch_shim::Graph;
 
@@ -15,11 +16,18 @@ const BEFORE: usize = 3;
 /// The steps of a stage.
 pub(super) struct Steps<'a> {
     device: Device,
-    /// Images of a whole batch; a shorter one, at the end of an epoch, is taken as it comes.
-    batch: usize,
-    taken: usize,
-    /// Whether a step is still to be recorded.
+    /// Whether steps are recorded.
     records: bool,
+    /// By the images of a batch: there are whole ones, and a shorter one at the end of each epoch.
+    sizes: BTreeMap<usize, Size<'a>>,
+}
+
+/// The steps on batches of one size.
+#[derive(Default)]
+struct Size<'a> {
+    taken: usize,
+    /// Whether a recording was tried: once is enough, also where it did not work.
+    tried: bool,
     recorded: Option<Recorded<'a>>,
 }
 
@@ -43,25 +51,24 @@ impl From<Terms> for Values {
 }
 
 impl<'a> Steps<'a> {
-    /// Of batches of `batch` images; recorded, where `records` and the device allow it.
-    pub(super) fn new(device: Device, batch: usize, records: bool) -> Self {
-        Self { device, batch, taken: 0, records: records && device.is_cuda(), recorded: None }
+    /// Recorded, where `records` and the device allow it.
+    pub(super) fn new(device: Device, records: bool) -> Self {
+        Self { device, records: records && device.is_cuda(), sizes: BTreeMap::new() }
     }
 
     /// Takes one: `step` learns from a batch and answers with the terms of its loss.
     pub(super) fn take(&mut self, shown: &Shown<'a>, step: impl Fn(&Shown<'a>) -> Terms) -> Values {
-        let whole = shown.slots.len() == self.batch;
-        if self.records && whole && self.taken >= BEFORE {
+        let size = self.sizes.entry(shown.slots.len()).or_default();
+        if self.records && !size.tried && size.taken >= BEFORE {
+            size.tried = true;
             let shown = shown.copy();
             let recording = recorded(self.device, || Values::from(step(&shown)));
-            self.recorded = recording.map(|(graph, values)| Recorded { graph, shown, values });
-            // Once tried is enough, also where it did not work.
-            self.records = false;
+            size.recorded = recording.map(|(graph, values)| Recorded { graph, shown, values });
         }
-        match &mut self.recorded {
-            Some(recorded) if whole => recorded.again(shown),
-            _ => {
-                self.taken += usize::from(whole);
+        match &mut size.recorded {
+            Some(recorded) => recorded.again(shown),
+            None => {
+                size.taken += 1;
                 step(shown).into()
             }
         }

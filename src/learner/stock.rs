@@ -9,6 +9,7 @@
 
 use crate::data::{Glance, Image, Pass, Sample, View};
 use crate::error::DataError;
+use crate::model::has_kernels_on;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use tch::{Device, IndexOp, Kind, Tensor, no_grad};
@@ -116,6 +117,13 @@ impl Stock {
             None => images,
             Some(how) => no_grad(|| self.seen(&images, how)),
         }
+    }
+
+    /// What is seen, times `slope` plus `shift` of each channel and in numbers of `kind`, in one pass; none where the device
+    /// has no kernel for it, or nothing is to be cropped or moved.
+    pub(super) fn look(&self, glances: &Glances, normalize: (&Tensor, &Tensor), kind: Kind) -> Option<Tensor> {
+        let how = glances.how.as_ref().filter(|_| has_kernels_on(self.pixels.device()))?;
+        Some(no_grad(|| torch_shim::look(&self.pixels, &glances.rows, how, normalize, self.view.size, kind)))
     }
 
     fn seen(&self, images: &Tensor, how: &Tensor) -> Tensor {

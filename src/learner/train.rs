@@ -129,7 +129,7 @@ impl Learner {
         let (album, batch) = (lesson.album.clone(), self.settings.train.batch);
         let steps = stage.epochs * samples.len().div_ceil(batch);
         lesson.observer.notice(&Event::StageStarted { stage: stage.name, steps });
-        let mut taken = Steps::new(self.device, batch, self.settings.compute.graphs);
+        let mut taken = Steps::new(self.device, self.settings.compute.graphs);
         for epoch in 0..stage.epochs {
             let lr = stage.schedule.rate(stage.lr, epoch, stage.epochs);
             sgd.set_rate(lr);

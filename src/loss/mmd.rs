@@ -16,6 +16,7 @@
 //! ```
 
 use super::kernel;
+use crate::model::has_kernels_on;
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor, no_grad};
 
@@ -47,6 +48,8 @@ pub struct Target {
     squares: Tensor,
     /// `mean k(x, x')`.
     own: Tensor,
+    /// `1 / 2σ` of each kernel, where the samples are.
+    rates: Tensor,
 }
 
 impl Mmd {
@@ -66,7 +69,9 @@ impl Mmd {
     pub fn target(&self, real: &Tensor) -> Target {
         no_grad(|| {
             let own = self.mean_kernel(real, real);
-            Target { samples: real.shallow_clone(), squares: squares(real), own }
+            let rates: Vec<f32> = self.rates().map(|rate| rate as f32).collect();
+            let rates = Tensor::from_slice(&rates).to_device(real.device());
+            Target { samples: real.shallow_clone(), squares: squares(real), own, rates }
         })
     }
 
@@ -78,12 +83,18 @@ impl Mmd {
             // Real and fake samples side by side, so that one product serves both sums.
             let others = Tensor::cat(&[&target.samples, fake], 0);
             let of_others = Tensor::cat(&[&target.squares, &of_fake], 0);
-            let distances = distances(fake, &of_fake, &others, &of_others);
             let factors = [4.0 / (n as f64 * m as f64), -4.0 / (m as f64 * m as f64)];
-            let (kernels, weights) = self.weigh(distances, n, factors);
-            let sums = weights.sum_dim_intlist([1i64].as_slice(), true, None::<Kind>);
-            let slope = sums * fake - weights.matmul(&others);
-            let [across, within] = kernels;
+            let Weighed { weights, sums, kernels: [across, within] } =
+                if fake.kind() == Kind::Float && has_kernels_on(fake.device()) {
+                    let weights = exact_product(fake, &others.tr());
+                    let rates = &target.rates;
+                    let sums = torch_shim::mmd_weigh(&weights, &of_fake, &of_others, rates, n, factors.into());
+                    let kernels = [1, 2].map(|side| sums.get(side).sum(Kind::Float));
+                    Weighed { sums: sums.get(0).unsqueeze(1), weights, kernels }
+                } else {
+                    self.weigh(distances(fake, &of_fake, &others, &of_others), n, factors)
+                };
+            let slope = sums * fake - exact_product(&weights, &others);
             let squared = &target.own - across * (2.0 / (n as f64 * m as f64)) + within / (m as f64 * m as f64);
             if self.root {
                 let root = (squared.clamp_min(0.0) + EPSILON).sqrt();
@@ -95,17 +106,24 @@ impl Mmd {
         })
     }
 
-    /// The sums of `k` over the first `split` columns of squared distances `[rows, columns]` and over the others; and
-    /// `w` of each, times the factor of its side.
-    fn weigh(&self, distances: Tensor, split: i64, factors: [f64; 2]) -> ([Tensor; 2], Tensor) {
-        let rates: Vec<f64> = self.bandwidths.iter().map(|sigma| 0.5 / sigma).collect();
+    fn rates(&self) -> impl Iterator<Item = f64> {
+        self.bandwidths.iter().map(|sigma| 0.5 / sigma)
+    }
+
+    /// Weighs squared distances `[rows, columns]`; the sides meet at column `split`.
+    fn weigh(&self, distances: Tensor, split: i64, factors: [f64; 2]) -> Weighed {
+        let rates: Vec<f64> = self.rates().collect();
+        let weighed = |kernels: [Tensor; 2], weights: Tensor| {
+            let sums = weights.sum_dim_intlist([1i64].as_slice(), true, None::<Kind>);
+            Weighed { weights, sums, kernels }
+        };
         let (rows, columns) = distances.size2().expect("a matrix");
         if distances.device() == Device::Cpu && distances.kind() == Kind::Float {
             let mut values = vec![0.0f32; (rows * columns) as usize];
             distances.copy_data(&mut values, (rows * columns) as usize);
             let factors = factors.map(|factor| factor as f32);
             let sums = kernel::weigh(&mut values, columns as usize, split as usize, factors, &rates);
-            return (sums.map(Tensor::from), Tensor::from_slice(&values).reshape([rows, columns]));
+            return weighed(sums.map(Tensor::from), Tensor::from_slice(&values).reshape([rows, columns]));
         }
         let mut kernels = Tensor::zeros_like(&distances);
         let mut weights = Tensor::zeros_like(&distances);
@@ -118,8 +136,18 @@ impl Mmd {
         let sums = [side(&kernels, 0, split), side(&kernels, split, columns)].map(|side| side.sum(None::<Kind>));
         let _ = side(&weights, 0, split).g_mul_scalar_(factors[0]);
         let _ = side(&weights, split, columns).g_mul_scalar_(factors[1]);
-        (sums, weights)
+        weighed(sums, weights)
     }
+}
+
+/// Distances, weighed.
+struct Weighed {
+    /// `w` of each pair, times the factor of its side: `[rows, columns]`.
+    weights: Tensor,
+    /// Their sum in each row, `[rows, 1]`.
+    sums: Tensor,
+    /// The sums of `k` over both sides.
+    kernels: [Tensor; 2],
 }
 
 /// The squared length of each row, `[rows, 1]`.
@@ -130,7 +158,12 @@ fn squares(rows: &Tensor) -> Tensor {
 /// `‖a − b‖²` for each row of `a` and of `b`, given their squared lengths.
 fn distances(a: &Tensor, of_a: &Tensor, b: &Tensor, of_b: &Tensor) -> Tensor {
     // Rounding can leave a distance to oneself just below 0.
-    (of_a + of_b.tr() - a.matmul(&b.tr()) * 2.0).clamp_min(0.0)
+    (of_a + of_b.tr() - exact_product(a, &b.tr()) * 2.0).clamp_min(0.0)
+}
+
+/// `a · b` in full single precision: distances, and slopes near the minimum, are small differences of large numbers.
+fn exact_product(a: &Tensor, b: &Tensor) -> Tensor {
+    torch_shim::without_tf32(|| a.matmul(b))
 }
 
 #[cfg(test)]

@@ -1,25 +1,27 @@
 //! How numbers are computed: their precision and how images lie in memory. What is learned is the same; how fast is not.
 
 use serde::{Deserialize, Serialize};
-use tch::Device;
+use tch::{Device, Tensor};
 
 /// How to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Compute {
-    /// The precision of `f`'s products. Weights, losses, normalization and the generator stay in single precision.
+    /// The precision of `f`'s products. Weights, losses (MMD too) and normalization stay in single precision.
     pub precision: Precision,
     /// How images and maps lie in memory.
     pub layout: Layout,
     /// Whether a GPU records a step and starts it again with one call.
     pub graphs: bool,
+    /// Whether a GPU uses kernels of our own, which do in one pass over memory what libtorch does in several.
+    pub kernels: bool,
     /// Decoded images kept at hand, at most, in MiB of memory.
     pub keep_mib: u32,
 }
 
 impl Default for Compute {
     fn default() -> Self {
-        Self { precision: Precision::default(), layout: Layout::default(), graphs: true, keep_mib: 2048 }
+        Self { precision: Precision::default(), layout: Layout::default(), graphs: true, kernels: true, keep_mib: 2048 }
     }
 }
 
@@ -69,6 +71,18 @@ impl Compute {
         };
         Self { precision, layout, ..self }
     }
+}
+
+/// Whether our kernels take these maps.
+pub fn has_kernels(maps: &Tensor) -> bool {
+    torch_shim::kernels_fit(maps) && has_kernels_on(maps.device())
+}
+
+/// Whether our kernels serve on this device; a warning says once why not, where a GPU goes without.
+pub fn has_kernels_on(device: Device) -> bool {
+    torch_shim::kernels_ready(device, |error| {
+        tracing::warn!("this GPU goes without kernels of our own, and is slower for it: {error}");
+    })
 }
 
 #[cfg(test)]

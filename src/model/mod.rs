@@ -12,7 +12,7 @@ mod recording;
 
 pub use adam::Adam;
 pub use classifier::{CosineClassifier, Similarity};
-pub use compute::{Compute, Layout, Precision};
+pub use compute::{Compute, Layout, Precision, has_kernels, has_kernels_on};
 pub use draw::drawn;
 pub use extractor::{Backbone, Extractor, Representation};
 pub use generator::{FeatureBank, Generator, GeneratorKind, Scaler};

@@ -39,8 +39,7 @@ impl Network {
         let mut copy = Self::new(self.backbone, self.channels, self.size, self.compute, self.device(), 0);
         copy.store.copy(&self.store).expect("the copy has the same variables");
         copy.store.freeze();
-        let kind = if self.compute.precision == Precision::Bf16 { Kind::BFloat16 } else { Kind::Float };
-        if let Some(folded) = copy.extractor.folded(kind) {
+        if let Some(folded) = copy.extractor.folded(self.image_kind()) {
             copy.extractor = folded;
             copy.folded = true;
         }
@@ -69,6 +68,11 @@ impl Network {
     /// The same, without a trace for gradients and with BatchNorm's statistics as they are.
     pub fn look(&self, images: &Tensor) -> Representation {
         no_grad(|| self.extract(images, false))
+    }
+
+    /// The numbers that the first convolution takes, so that nobody need convert them.
+    pub fn image_kind(&self) -> Kind {
+        if self.compute.precision == Precision::Bf16 { Kind::BFloat16 } else { Kind::Float }
     }
 
     /// The length of a feature.

@@ -1,4 +1,5 @@
 #include "shim.h"
+#include "guarded.h"
 
 #include <dlfcn.h>
 #include <sys/resource.h>
@@ -14,6 +15,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_sgd.h>
 #include <c10/core/CachingDeviceAllocator.h>
@@ -33,28 +35,7 @@ TORCH_API int decrement_nesting();
 
 namespace {
 
-thread_local std::string last_error;
-
-// Runs `body` and turns whatever it throws into a code and a message.
-template <typename Body>
-int guarded(Body body) noexcept {
-  try {
-    body();
-    return 0;
-  } catch (const c10::Error &error) {
-    // Without the backtrace, which says nothing to who made the mistake.
-    last_error = error.what_without_backtrace();
-  } catch (const std::exception &error) {
-    last_error = error.what();
-  } catch (...) {
-    last_error = "an exception that is not a std::exception";
-  }
-  return 1;
-}
-
 at::DeviceType kind(int cuda) { return cuda ? at::kCUDA : at::kCPU; }
-
-const at::Tensor &borrowed(const void *tensor) { return *static_cast<const at::Tensor *>(tensor); }
 
 // Null where CUDA was never loaded: the allocator registers itself when it is.
 c10::DeviceAllocator *cuda_allocator() {
@@ -111,6 +92,22 @@ struct Graph {
 
 Graph &graph_of(void *graph) { return *static_cast<Graph *>(graph); }
 
+// Thread-local: what other threads do meanwhile, such as reading images, is none of a recording's business.
+constexpr int THREAD_LOCAL = 1;
+
+// Begins a recording on a stream of its own, for none can be made on the default stream.
+void begin_recording(Graph &graph) {
+  const auto &guard = cuda_guard();
+  guard.exchangeStream(guard.getStreamFromGlobalPool(graph.outside.device(), /*isHighPriority=*/false));
+  try {
+    graph_calls().capture_begin(graph.object, {0, 0}, THREAD_LOCAL);
+  } catch (...) {
+    guard.exchangeStream(graph.outside);
+    throw;
+  }
+  graph.recording = true;
+}
+
 // Leaves the recording, whatever becomes of it: the stream from before is the current one again.
 void end_recording(Graph &graph) {
   graph.recording = false;
@@ -121,6 +118,14 @@ void end_recording(Graph &graph) {
     throw;
   }
   cuda_guard().exchangeStream(graph.outside);
+}
+
+// After a recording that failed libtorch's random numbers still count for it, and refuse to be drawn. One that succeeds,
+// of nothing, sets them right.
+void record_nothing(c10::Stream outside) {
+  Graph nothing(outside);
+  begin_recording(nothing);
+  end_recording(nothing);
 }
 
 } // namespace
@@ -214,10 +219,10 @@ int shim_adam_step(void *const *parameters, void *const *means, void *const *squ
         first.push_back(borrowed(means[i]));
         second.push_back(borrowed(squares[i]));
         steps.push_back(borrowed(counts[i]));
-        steps.back().add_(1.0);
       }
     }
     if (!values.empty()) {
+      at::_foreach_add_(steps, 1.0);
       at::_fused_adam_(values, gradients, first, second, /*max_exp_avg_sqs=*/{}, steps, borrowed(rate),
                        /*beta1=*/0.9, /*beta2=*/0.999, /*weight_decay=*/0.0, /*eps=*/1e-8, /*amsgrad=*/false,
                        /*maximize=*/false);
@@ -282,18 +287,8 @@ int shim_graph_begin(int index, void **result) {
     const auto &guard = cuda_guard();
     const c10::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
     guard.synchronizeDevice(device.index());
-    // A recording cannot be made on the default stream.
     auto graph = std::make_unique<Graph>(guard.getStream(device));
-    guard.exchangeStream(guard.getStreamFromGlobalPool(device, /*isHighPriority=*/false));
-    try {
-      // Thread-local: what other threads do meanwhile, such as reading images, is none of its business.
-      const int thread_local_mode = 1;
-      graph_calls().capture_begin(graph->object, {0, 0}, thread_local_mode);
-    } catch (...) {
-      guard.exchangeStream(graph->outside);
-      throw;
-    }
-    graph->recording = true;
+    begin_recording(*graph);
     *result = graph.release();
   });
 }
@@ -301,6 +296,9 @@ int shim_graph_begin(int index, void **result) {
 int shim_graph_end(void *graph) {
   const int code = guarded([&] { end_recording(graph_of(graph)); });
   if (code != 0) {
+    const std::string why = last_error;
+    guarded([&] { record_nothing(graph_of(graph).outside); });
+    last_error = why;
     shim_graph_free(graph);
   }
   return code;
@@ -312,6 +310,9 @@ int shim_graph_abandon(void *graph) {
       end_recording(graph_of(graph));
     }
   });
+  if (code != 0) {
+    guarded([&] { record_nothing(graph_of(graph).outside); });
+  }
   shim_graph_free(graph);
   return code;
 }

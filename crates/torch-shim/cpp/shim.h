@@ -53,6 +53,26 @@ int shim_graph_abandon(void *graph);
 int shim_graph_replay(void *graph);
 void shim_graph_free(void *graph);
 
+// Kernels of our own (cuda/kernels.cu), for maps of bf16, channels last, whose channels are 8 times a divisor of 256.
+// Compiles them for a device; the second time nothing happens.
+int shim_kernels_compile(int index, const char *source);
+// BatchNorm in training and what follows it: adding `around` (or null), ReLU, pooling 3x3 with stride 2 (only after ReLU,
+// and without `around`). Running statistics are moved. Known to autograd.
+int shim_norm(const void *x, const void *gamma, const void *beta, const void *running_mean, const void *running_var,
+              const void *around, int relu, int pool, double momentum, double epsilon, void **result);
+// The same with a bias in place of BatchNorm, not known to autograd.
+int shim_add_bias(const void *x, const void *bias, const void *around, int relu, int pool, void **result);
+// Squares summed along rows, then along columns: [images, (height + width) * channels]. Known to autograd.
+int shim_profile(const void *x, void **result);
+// Images [stock, channels, height, width] of bytes as they are looked at: those of `rows`, each by a row of `how` (left, top,
+// width, height, shift right, shift down, mirrored), times slope plus shift; [batch, channels, size, size], channels last.
+int shim_look(const void *pixels, const void *rows, const void *how, const void *slope, const void *shift, int size, int bf16,
+              void **result);
+// Turns products [rows, columns] into MMD's weights in place; `sums` is [3, rows]: of weights, and of kernels left and right
+// of `split`.
+int shim_mmd_weigh(const void *products, const void *of_rows, const void *of_columns, const void *rates, int split,
+                   double across, double within, void **sums);
+
 // The largest resident size of this process so far, from `getrusage`.
 int shim_ram_peak(uint64_t *bytes);
 

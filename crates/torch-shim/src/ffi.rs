@@ -46,5 +46,48 @@ unsafe extern "C" {
     pub(crate) fn shim_graph_abandon(graph: *mut c_void) -> c_int;
     pub(crate) fn shim_graph_replay(graph: *mut c_void) -> c_int;
     pub(crate) fn shim_graph_free(graph: *mut c_void);
+    pub(crate) fn shim_kernels_compile(index: c_int, source: *const c_char) -> c_int;
+    pub(crate) fn shim_norm(
+        x: *const C_tensor,
+        gamma: *const C_tensor,
+        beta: *const C_tensor,
+        running_mean: *const C_tensor,
+        running_var: *const C_tensor,
+        around: *const C_tensor,
+        relu: c_int,
+        pool: c_int,
+        momentum: f64,
+        epsilon: f64,
+        result: *mut *mut C_tensor,
+    ) -> c_int;
+    pub(crate) fn shim_add_bias(
+        x: *const C_tensor,
+        bias: *const C_tensor,
+        around: *const C_tensor,
+        relu: c_int,
+        pool: c_int,
+        result: *mut *mut C_tensor,
+    ) -> c_int;
+    pub(crate) fn shim_profile(x: *const C_tensor, result: *mut *mut C_tensor) -> c_int;
+    pub(crate) fn shim_look(
+        pixels: *const C_tensor,
+        rows: *const C_tensor,
+        how: *const C_tensor,
+        slope: *const C_tensor,
+        shift: *const C_tensor,
+        size: c_int,
+        bf16: c_int,
+        result: *mut *mut C_tensor,
+    ) -> c_int;
+    pub(crate) fn shim_mmd_weigh(
+        products: *const C_tensor,
+        of_rows: *const C_tensor,
+        of_columns: *const C_tensor,
+        rates: *const C_tensor,
+        split: c_int,
+        across: f64,
+        within: f64,
+        sums: *mut *mut C_tensor,
+    ) -> c_int;
     pub(crate) fn shim_ram_peak(bytes: *mut u64) -> c_int;
 }

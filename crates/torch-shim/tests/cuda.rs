@@ -4,8 +4,9 @@
 
 use tch::{Device, Kind, Tensor};
 use torch_shim::{
-    Cuda, Graph, allow_tf32, autocast_bf16, channels_last, clear_gradients, is_channels_last, open_cuda, peak_memory,
-    reset_peak_memory, set_deterministic, sgd_step,
+    After, Cuda, Graph, Norm, add_bias, allow_tf32, autocast_bf16, channels_last, clear_gradients, is_channels_last,
+    kernels_ready, look, mmd_weigh, norm, open_cuda, peak_memory, profile, reset_peak_memory, set_deterministic,
+    sgd_step,
 };
 
 const GPU: (Kind, Device) = (Kind::Float, Device::Cuda(0));
@@ -156,4 +157,208 @@ fn a_recording_that_fails_does_no_harm() {
     }));
     assert!(!matches!(failed, Ok(Ok(()))), "a recording that reads back cannot succeed");
     assert_eq!(f64::try_from(ones.sum(Kind::Float)).expect("one number"), 4.0);
+    // Nor do random numbers still count for it.
+    assert_eq!(Tensor::rand([3], GPU).size(), [3]);
+}
+
+/// Whether our kernels are there; `None`, with a word on stderr, where there is no GPU. On a GPU they must compile.
+fn kernels() -> bool {
+    gpu() && kernels_ready(Device::Cuda(0), |error| panic!("{error}"))
+}
+
+/// Maps with a mean far from 0, `[4, 16, 9, 10]`, as our kernels want them, and the same in f64.
+fn maps(seed: i64) -> (Tensor, Tensor) {
+    tch::manual_seed(seed);
+    let maps = channels_last(&(Tensor::randn([4, 16, 9, 10], GPU) * 2.0 + 3.0)).to_kind(Kind::BFloat16);
+    (maps.copy().set_requires_grad(true), maps.to_kind(Kind::Double).set_requires_grad(true))
+}
+
+/// The largest difference, as a share of the largest value.
+fn apart(ours: &Tensor, exact: &Tensor) -> f64 {
+    let difference = (ours.to_kind(Kind::Double) - exact).abs().max();
+    f64::try_from(difference / exact.abs().max()).expect("a number")
+}
+
+/// BatchNorm, the way around, ReLU and pooling in one pass are those of libtorch in f64, forwards and backwards, but for
+/// the rounding of bf16 (8 bits).
+#[test]
+fn our_norm_is_libtorchs() {
+    if !kernels() {
+        return;
+    }
+    for (with_around, relu, pool) in
+        [(false, false, false), (false, true, false), (true, false, false), (true, true, false), (false, true, true)]
+    {
+        let (x, exact_x) = maps(1);
+        let (around, exact_around) = maps(2);
+        let vector = |from: f64| (Tensor::arange(16, GPU) * 0.1 + from).set_requires_grad(true);
+        let (gamma, beta) = (vector(0.5), vector(-1.0));
+        let (mean, var) = (Tensor::zeros([16], GPU), Tensor::ones([16], GPU));
+        let batch_norm =
+            Norm { gamma: &gamma, beta: &beta, running_mean: &mean, running_var: &var, momentum: 0.1, epsilon: 1e-5 };
+        let after = After { around: with_around.then_some(&around), relu, pool };
+        let ours = norm(&x, &batch_norm, after);
+
+        let exact_vector = |of: &Tensor| of.detach().to_kind(Kind::Double).set_requires_grad(true);
+        let (exact_gamma, exact_beta) = (exact_vector(&gamma), exact_vector(&beta));
+        let (exact_mean, exact_var) = (mean.zeros_like().to_kind(Kind::Double), mean.ones_like().to_kind(Kind::Double));
+        let (g, b) = (Some(&exact_gamma), Some(&exact_beta));
+        let mut exact = exact_x.batch_norm(g, b, Some(&exact_mean), Some(&exact_var), true, 0.1, 1e-5, false);
+        if with_around {
+            exact = exact + &exact_around;
+        }
+        if relu {
+            exact = exact.relu();
+        }
+        if pool {
+            exact = exact.max_pool2d([3, 3], [2, 2], [1, 1], [1, 1], false);
+        }
+        let case = format!("around {with_around}, relu {relu}, pool {pool}");
+        assert_eq!(ours.size(), exact.size(), "{case}");
+        assert!(is_channels_last(&ours), "{case}");
+        assert!(apart(&ours, &exact) < 0.005, "{case}: {}", apart(&ours, &exact));
+        assert!(apart(&mean, &exact_mean) < 1e-5 && apart(&var, &exact_var) < 1e-4, "{case}: running statistics");
+
+        let slope = channels_last(&Tensor::randn(ours.size(), GPU)).to_kind(Kind::BFloat16);
+        (&ours * &slope).sum(Kind::Float).backward();
+        (&exact * slope.to_kind(Kind::Double)).sum(Kind::Double).backward();
+        let mut slopes = vec![(&x, &exact_x, "x"), (&gamma, &exact_gamma, "gamma"), (&beta, &exact_beta, "beta")];
+        if with_around {
+            slopes.push((&around, &exact_around, "around"));
+        }
+        for (ours, exact, name) in slopes {
+            let (ours, exact) = (ours.grad(), exact.grad());
+            // Where two values round to the same, another may be the window's largest.
+            let close = if pool { 0.05 } else { 0.01 };
+            let mean_apart = f64::try_from(
+                (ours.to_kind(Kind::Double) - &exact).square().mean(Kind::Double).sqrt()
+                    / exact.square().mean(Kind::Double).sqrt(),
+            );
+            assert!(mean_apart.expect("a number") < close, "{case}: slope of {name}");
+        }
+    }
+}
+
+#[test]
+fn our_bias_is_libtorchs() {
+    if !kernels() {
+        return;
+    }
+    let ((x, exact_x), (around, exact_around)) = (maps(1), maps(2));
+    let bias = Tensor::arange(16, GPU) * 0.5 - 6.0;
+    let exact_bias = bias.to_kind(Kind::Double).reshape([1, -1, 1, 1]);
+    let exact = (&exact_x + &exact_bias + &exact_around).relu();
+    let ours = add_bias(&x, &bias, After { around: Some(&around), relu: true, pool: false });
+    assert!(apart(&ours, &exact) < 0.005);
+    let exact = (exact_x + exact_bias).relu().max_pool2d([3, 3], [2, 2], [1, 1], [1, 1], false);
+    let ours = add_bias(&x, &bias, After { around: None, relu: true, pool: true });
+    assert!(apart(&ours, &exact) < 0.005);
+}
+
+#[test]
+fn our_profile_is_libtorchs() {
+    if !kernels() {
+        return;
+    }
+    let (x, exact_x) = maps(1);
+    let squares = exact_x.permute([0, 2, 3, 1]).square();
+    let over = |dim: i64| squares.sum_dim_intlist([dim].as_slice(), false, Kind::Double).flatten(1, -1);
+    let exact = Tensor::cat(&[over(2), over(1)], 1);
+    let ours = profile(&x);
+    assert!(apart(&ours, &exact) < 1e-5);
+    let slope = Tensor::randn(ours.size(), GPU);
+    (ours * &slope).sum(Kind::Float).backward();
+    (exact * slope.to_kind(Kind::Double)).sum(Kind::Double).backward();
+    assert!(apart(&x.grad(), &exact_x.grad()) < 0.005);
+}
+
+#[test]
+fn our_weights_of_mmd_are_the_formulas() {
+    if !kernels() {
+        return;
+    }
+    let (a, b) = (Tensor::rand([7, 5], GPU), Tensor::rand([600, 5], GPU));
+    let squares = |rows: &Tensor| rows.square().sum_dim_intlist([1i64].as_slice(), true, Kind::Float);
+    let rates = Tensor::from_slice(&[0.25f32, 1.5]).to_device(Device::Cuda(0));
+    allow_tf32(false);
+    let weights = a.matmul(&b.tr());
+    let sums = mmd_weigh(&weights, &squares(&a), &squares(&b), &rates, 200, (2.0, -3.0));
+    let distances = (a.unsqueeze(1) - b.unsqueeze(0)).square().sum_dim_intlist([2i64].as_slice(), false, Kind::Float);
+    let kernel = |rate: f64| (&distances * -rate).exp();
+    let sides = Tensor::cat(&[Tensor::full([200], 2.0, GPU), Tensor::full([400], -3.0, GPU)], 0);
+    let exact = (kernel(0.25) * 0.25 + kernel(1.5) * 1.5) * sides;
+    let kernels = kernel(0.25) + kernel(1.5);
+    let sum = |of: &Tensor| of.sum_dim_intlist([1i64].as_slice(), false, Kind::Float);
+    for (ours, exact) in [
+        (weights, exact.shallow_clone()),
+        (sums.get(0), sum(&exact)),
+        (sums.get(1), sum(&kernels.narrow(1, 0, 200))),
+        (sums.get(2), sum(&kernels.narrow(1, 200, 400))),
+    ] {
+        assert!(apart(&ours, &exact.to_kind(Kind::Double)) < 1e-4);
+    }
+}
+
+/// Windows of two images of 6 × 5 pixels seen at 4 × 4, whole, cropped, enlarged, moved and mirrored: the triangle filter,
+/// pixel by pixel.
+#[test]
+fn our_look_is_the_triangle_filter() {
+    if !kernels() {
+        return;
+    }
+    let (height, width, size) = (6usize, 5usize, 4usize);
+    let byte =
+        |image: usize, channel: usize, y: usize, x: usize| ((image * 101 + channel * 57 + y * 31 + x * 13) % 256) as u8;
+    let mut bytes = Vec::new();
+    for image in 0..2 {
+        for channel in 0..3 {
+            bytes.extend((0..height).flat_map(|y| (0..width).map(move |x| byte(image, channel, y, x))));
+        }
+    }
+    let pixels = Tensor::from_slice(&bytes).reshape([2, 3, 6, 5]).to_device(Device::Cuda(0));
+    let how: [[f32; 7]; 4] = [
+        [0.0, 0.0, 5.0, 6.0, 0.0, 0.0, 0.0],
+        [1.25, 0.5, 3.0, 5.0, 0.0, 0.0, 1.0],
+        [2.0, 2.0, 1.5, 1.5, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 5.0, 6.0, 1.0, -2.0, 1.0],
+    ];
+    let rows = [0i64, 1, 1, 0];
+    let on_gpu = |tensor: Tensor| tensor.to_device(Device::Cuda(0));
+    let (slope, shift) =
+        (on_gpu(Tensor::from_slice(&[0.1f32, 0.2, 0.3])), on_gpu(Tensor::from_slice(&[1.0f32, 2.0, 3.0])));
+    let how_tensor = on_gpu(Tensor::from_slice(how.as_flattened()).reshape([4, 7]));
+    let seen =
+        look(&pixels, &on_gpu(Tensor::from_slice(&rows)), &how_tensor, (&slope, &shift), size as u32, Kind::Float);
+    let weights = |start: f32, extent: f32, from: f32, pixels: usize| -> Vec<f32> {
+        let scale = extent / size as f32;
+        let (center, reach) = (start + (from + 0.5) * scale, scale.max(1.0));
+        let weights: Vec<f32> =
+            (0..pixels).map(|at| (1.0 - (at as f32 + 0.5 - center).abs() / reach).max(0.0)).collect();
+        let sum = weights.iter().sum::<f32>().max(1e-6);
+        let inside = from >= 0.0 && from < size as f32;
+        weights.iter().map(|weight| if inside { weight / sum } else { 0.0 }).collect()
+    };
+    for (image, glance) in how.iter().enumerate() {
+        for (channel, (slope, shift)) in [(0.1, 1.0), (0.2, 2.0), (0.3, 3.0)].into_iter().enumerate() {
+            for y in 0..size {
+                for x in 0..size {
+                    let from_x = if glance[6] == 1.0 { size - 1 - x } else { x } as f32 - glance[4];
+                    let across = weights(glance[0], glance[2], from_x, width);
+                    let down = weights(glance[1], glance[3], y as f32 - glance[5], height);
+                    let mut value = 0.0;
+                    for (i, down) in down.iter().enumerate() {
+                        for (j, across) in across.iter().enumerate() {
+                            value += down * across * f32::from(byte(rows[image] as usize, channel, i, j));
+                        }
+                    }
+                    let expected = f64::from(value * slope + shift);
+                    let found = seen.double_value(&[image as i64, channel as i64, y as i64, x as i64]);
+                    assert!(
+                        (found - expected).abs() < 1e-3,
+                        "image {image}, channel {channel}, ({x}, {y}): {found} {expected}"
+                    );
+                }
+            }
+        }
+    }
 }

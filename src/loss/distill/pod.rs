@@ -10,8 +10,8 @@
 use super::Distillation;
 use super::less_forget::turned;
 use crate::loss::Terms;
-use crate::model::Representation;
 use crate::model::norm::{norm, unit_rows};
+use crate::model::{Representation, has_kernels};
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
@@ -47,6 +47,9 @@ fn spatial(old: &[Tensor], new: &[Tensor]) -> Tensor {
 }
 
 fn profile(maps: &Tensor) -> Tensor {
+    if has_kernels(maps) {
+        return unit_rows(&torch_shim::profile(maps));
+    }
     // Maps may come in half precision; their sums need more.
     let kind = if maps.kind() == Kind::BFloat16 { Kind::Float } else { maps.kind() };
     // Where all channels of a pixel lie together, so do those of the slope: nothing has to be turned on the way back.

@@ -7,15 +7,19 @@
 //! BatchNorm is nearly a third of the teacher's operations, by number; and weights of the right kind need no conversion
 //! at every step.
 
+use super::normed::{EPSILON, with_bias};
 use super::{Extractor, Representation};
 use tch::nn::{BatchNorm, Conv2D};
 use tch::{Kind, Tensor};
+use torch_shim::After;
 
 /// A convolution with what followed it.
 #[derive(Debug)]
 pub(super) struct Folded {
     weight: Tensor,
     bias: Tensor,
+    /// Whether the bias is added with what follows rather than with the convolution; it is f32 then.
+    apart: bool,
     stride: i64,
     padding: i64,
 }
@@ -24,16 +28,21 @@ impl Folded {
     pub(super) fn new(convolution: &Conv2D, norm: &BatchNorm, stride: i64, padding: i64, kind: Kind) -> Self {
         let ones = || norm.running_mean.ones_like();
         let gamma = norm.ws.as_ref().map_or_else(ones, Tensor::shallow_clone);
-        let factor = gamma / (&norm.running_var + super::resnet::EPSILON).sqrt();
+        let factor = gamma / (&norm.running_var + EPSILON).sqrt();
         let beta = norm.bs.as_ref().map_or_else(|| ones() * 0.0, Tensor::shallow_clone);
         let bias = beta - &norm.running_mean * &factor;
         let weight = &convolution.ws * factor.reshape([-1, 1, 1, 1]);
         // Where the weights lie channels last, the product does too.
-        Self { weight: weight.to_kind(kind), bias: bias.to_kind(kind), stride, padding }
+        let apart = weight.device().is_cuda() && kind == Kind::BFloat16;
+        let bias = bias.to_kind(if apart { Kind::Float } else { kind });
+        Self { weight: weight.to_kind(kind), bias, apart, stride, padding }
     }
 
-    fn forward(&self, x: &Tensor) -> Tensor {
-        x.conv2d(&self.weight, Some(&self.bias), self.stride, self.padding, 1, 1)
+    fn forward(&self, x: &Tensor, after: After<'_>) -> Tensor {
+        // libtorch's GPU adds a bias in a pass of its own; ours adds it with what follows.
+        let (apart, together) = if self.apart { (Some(&self.bias), None) } else { (None, Some(&self.bias)) };
+        let products = x.conv2d(&self.weight, together, self.stride, self.padding, 1, 1);
+        with_bias(products, apart, after)
     }
 }
 
@@ -57,9 +66,10 @@ pub(super) struct Net {
 
 impl Block {
     fn forward(&self, x: &Tensor) -> Tensor {
-        let mut out = self.convolutions[1].forward(&self.convolutions[0].forward(x).relu_());
-        out += self.shortcut.as_ref().map_or_else(|| x.shallow_clone(), |shortcut| shortcut.forward(x));
-        if self.relu { out.relu_() } else { out }
+        let inner = self.convolutions[0].forward(x, After { relu: true, ..Default::default() });
+        let shortcut = self.shortcut.as_ref();
+        let around = shortcut.map_or_else(|| x.shallow_clone(), |shortcut| shortcut.forward(x, After::default()));
+        self.convolutions[1].forward(&inner, After { around: Some(&around), relu: self.relu, pool: false })
     }
 }
 
@@ -70,10 +80,8 @@ impl Extractor for Net {
 
     /// Never trains, whatever `train` says: it is made for looking.
     fn extract(&self, images: &Tensor, _train: bool) -> Representation {
-        let mut x = self.stem.forward(&images.to_kind(self.kind)).relu_();
-        if self.pooled {
-            x = x.max_pool2d([3, 3], [2, 2], [1, 1], [1, 1], false);
-        }
+        let after = After { relu: true, pool: self.pooled, around: None };
+        let mut x = self.stem.forward(&images.to_kind(self.kind), after);
         let mut stages = Vec::with_capacity(self.stages.len());
         for [first, second] in &self.stages {
             x = second.forward(&first.forward(&x));

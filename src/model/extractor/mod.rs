@@ -1,6 +1,7 @@
 //! The feature extractor `f`.
 
 mod folded;
+mod normed;
 mod resnet;
 mod small_cnn;
 

@@ -3,11 +3,13 @@
 //! Names of weights are torchvision's, so that its weights load.
 
 use super::folded::{self, Folded};
+use super::normed::{EPSILON, MOMENTUM, normed};
 use super::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
 use tch::nn::init::{FanInOut, NonLinearity, NormalOrUniform};
-use tch::nn::{self, BatchNormConfig, ConvConfig, Module, ModuleT, Path};
+use tch::nn::{self, BatchNormConfig, ConvConfig, Module, Path};
 use tch::{Kind, Tensor, no_grad};
+use torch_shim::After;
 
 /// ResNet18's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,11 +49,9 @@ fn convolution(path: Path<'_>, from: i64, to: i64, kernel: i64, stride: i64) -> 
     nn::conv2d(path, from, to, kernel, config)
 }
 
-/// What BatchNorm adds to a variance before its root; PyTorch's.
-pub(super) const EPSILON: f64 = 1e-5;
-
 fn batch_norm(path: Path<'_>, channels: i64, weight: f64) -> nn::BatchNorm {
-    let config = BatchNormConfig { ws_init: nn::Init::Const(weight), eps: EPSILON, ..Default::default() };
+    let ws_init = nn::Init::Const(weight);
+    let config = BatchNormConfig { ws_init, eps: EPSILON, momentum: MOMENTUM, ..Default::default() };
     nn::batch_norm2d(path, channels, config)
 }
 
@@ -82,13 +82,14 @@ impl Block {
     }
 
     fn forward(&self, x: &Tensor, train: bool) -> Tensor {
-        let inner = self.norms[0].forward_t(&self.convolutions[0].forward(x), train).relu_();
-        let mut out = self.norms[1].forward_t(&self.convolutions[1].forward(&inner), train);
-        out += match &self.shortcut {
-            Some((convolution, norm)) => norm.forward_t(&convolution.forward(x), train),
+        let after = After { relu: true, ..Default::default() };
+        let inner = normed(&self.norms[0], &self.convolutions[0].forward(x), after, train);
+        let around = match &self.shortcut {
+            Some((convolution, norm)) => normed(norm, &convolution.forward(x), After::default(), train),
             None => x.shallow_clone(),
         };
-        if self.relu { out.relu_() } else { out }
+        let after = After { around: Some(&around), relu: self.relu, pool: false };
+        normed(&self.norms[1], &self.convolutions[1].forward(&inner), after, train)
     }
 }
 
@@ -131,10 +132,8 @@ impl Extractor for Net {
     }
 
     fn extract(&self, images: &Tensor, train: bool) -> Representation {
-        let mut x = self.stem_norm.forward_t(&self.stem.forward(images), train).relu_();
-        if self.settings.stem != Stem::Tiny {
-            x = x.max_pool2d([3, 3], [2, 2], [1, 1], [1, 1], false);
-        }
+        let after = After { relu: true, pool: self.settings.stem != Stem::Tiny, around: None };
+        let mut x = normed(&self.stem_norm, &self.stem.forward(images), after, train);
         let mut stages = Vec::with_capacity(self.stages.len());
         for [first, second] in &self.stages {
             x = second.forward(&first.forward(&x, train), train);

@@ -45,6 +45,8 @@ pub(super) struct Net {
     store: VarStore,
     hidden: nn::Linear,
     out: nn::Linear,
+    /// The slope of LeakyReLU below 0: the authors' 0.2. Not learned.
+    leak: Tensor,
     scaler: Scaler,
     records: bool,
 }
@@ -63,8 +65,9 @@ impl Net {
             (hidden, out)
         });
         store.set_device(device);
+        let leak = Tensor::full([1], 0.2, (Kind::Float, device));
         let scaler = Scaler::identity(width, device);
-        Self { settings, attributes: attributes.shallow_clone(), store, hidden, out, scaler, records }
+        Self { settings, attributes: attributes.shallow_clone(), store, hidden, out, leak, scaler, records }
     }
 
     /// `count` scaled features of a class, by libtorch's generator as it stands.
@@ -72,8 +75,7 @@ impl Net {
         let attributes = self.attributes.get(slot.index() as i64).expand([count, -1], false);
         let noise = Tensor::randn([count, i64::from(self.settings.noise)], (Kind::Float, self.attributes.device()));
         let hidden = self.hidden.forward(&Tensor::cat(&[attributes, noise], 1));
-        // LeakyReLU with a slope of 0.2, as the authors have it.
-        let hidden = hidden.maximum(&(&hidden * 0.2)).dropout(self.settings.dropout, train);
+        let hidden = hidden.prelu(&self.leak).dropout(self.settings.dropout, train);
         self.out.forward(&hidden)
     }
 }

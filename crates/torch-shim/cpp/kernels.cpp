@@ -1,0 +1,370 @@
+// Our own kernels (cuda/kernels.cu): compiled where they run, launched on libtorch's stream, and taught to autograd.
+
+#include "shim.h"
+#include "guarded.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace {
+
+// NVRTC and CUDA's driver, found by name in the library through which libtorch itself uses them, so that neither their
+// headers nor a fixed version is needed here. Both have plain C interfaces that are stable over versions.
+struct Driver {
+  int (*create)(void **, const char *, const char *, int, const char *const *, const char *const *);
+  int (*compile)(void *, int, const char *const *);
+  int (*log_size)(void *, size_t *);
+  int (*log)(void *, char *);
+  int (*cubin_size)(void *, size_t *);
+  int (*cubin)(void *, char *);
+  int (*destroy)(void **);
+  int (*current_device)(int *);
+  int (*device_attribute)(int *, int, int);
+  int (*load)(void **, const void *);
+  int (*function)(void **, void *, const char *);
+  int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+  void *(*stream)(const void *);
+
+  Driver() {
+    void *nvrtc = library("libcaffe2_nvrtc.so"), *torch = library("libtorch_cuda.so");
+    find(nvrtc, create, "nvrtcCreateProgram");
+    find(nvrtc, compile, "nvrtcCompileProgram");
+    find(nvrtc, log_size, "nvrtcGetProgramLogSize");
+    find(nvrtc, log, "nvrtcGetProgramLog");
+    find(nvrtc, cubin_size, "nvrtcGetCUBINSize");
+    find(nvrtc, cubin, "nvrtcGetCUBIN");
+    find(nvrtc, destroy, "nvrtcDestroyProgram");
+    find(nvrtc, current_device, "cuCtxGetDevice");
+    find(nvrtc, device_attribute, "cuDeviceGetAttribute");
+    find(nvrtc, load, "cuModuleLoadData");
+    find(nvrtc, function, "cuModuleGetFunction");
+    find(nvrtc, launch, "cuLaunchKernel");
+    // c10::cuda::CUDAStream::stream() const: the class is a c10::Stream and nothing else.
+    find(torch, stream, "_ZNK3c104cuda10CUDAStream6streamEv");
+  }
+
+  static void *library(const char *name) {
+    void *found = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+    if (found == nullptr) {
+      const char *why = dlerror();
+      throw std::runtime_error(why != nullptr ? why : std::string(name) + " cannot be opened");
+    }
+    return found;
+  }
+
+  template <typename Function>
+  static void find(void *library, Function &function, const char *name) {
+    void *symbol = dlsym(library, name);
+    if (symbol == nullptr) {
+      throw std::runtime_error(std::string("there is no ") + name);
+    }
+    function = reinterpret_cast<Function>(symbol);
+  }
+};
+
+const Driver &driver() {
+  static const Driver found;
+  return found;
+}
+
+void expect(int code, const char *what) {
+  if (code != 0) {
+    throw std::runtime_error(std::string(what) + " failed with code " + std::to_string(code));
+  }
+}
+
+// The compiled kernels, one module for each device that asked.
+class Kernels {
+public:
+  void compile(const char *source) {
+    const auto &cuda = driver();
+    int device = 0, major = 0, minor = 0;
+    expect(cuda.current_device(&device), "cuCtxGetDevice");
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (modules.count(device) != 0) {
+      return;
+    }
+    expect(cuda.device_attribute(&major, /*compute capability, major*/ 75, device), "cuDeviceGetAttribute");
+    expect(cuda.device_attribute(&minor, /*and minor*/ 76, device), "cuDeviceGetAttribute");
+    const auto arch = "--gpu-architecture=sm_" + std::to_string(major) + std::to_string(minor);
+    const std::array<const char *, 2> options{arch.c_str(), "--std=c++17"};
+    void *program = nullptr;
+    expect(cuda.create(&program, source, "kernels.cu", 0, nullptr, nullptr), "nvrtcCreateProgram");
+    const int code = cuda.compile(program, static_cast<int>(options.size()), options.data());
+    size_t size = 0;
+    if (code != 0) {
+      cuda.log_size(program, &size);
+      std::string log(size, '\0');
+      cuda.log(program, log.data());
+      cuda.destroy(&program);
+      throw std::runtime_error("the kernels do not compile: " + log);
+    }
+    expect(cuda.cubin_size(program, &size), "nvrtcGetCUBINSize");
+    std::vector<char> image(size);
+    expect(cuda.cubin(program, image.data()), "nvrtcGetCUBIN");
+    cuda.destroy(&program);
+    void *module = nullptr;
+    expect(cuda.load(&module, image.data()), "cuModuleLoadData");
+    modules[device] = module;
+  }
+
+  void *find(const char *name) {
+    int device = 0;
+    expect(driver().current_device(&device), "cuCtxGetDevice");
+    const std::lock_guard<std::mutex> lock(mutex);
+    auto &function = functions[{device, name}];
+    if (function == nullptr) {
+      const auto module = modules.find(device);
+      if (module == modules.end()) {
+        throw std::runtime_error("the kernels were not compiled for this device");
+      }
+      expect(driver().function(&function, module->second, name), "cuModuleGetFunction");
+    }
+    return function;
+  }
+
+private:
+  std::mutex mutex;
+  std::map<int, void *> modules;
+  std::map<std::pair<int, std::string>, void *> functions;
+};
+
+Kernels &kernels() {
+  static Kernels all;
+  return all;
+}
+
+struct Grid {
+  unsigned x, y = 1, threads_x = 256, threads_y = 1;
+};
+
+// Launches on the stream that is current for the device of `on`. The arguments must have the very types of the kernel's.
+template <typename... Arguments>
+void launch(const char *name, Grid grid, const at::Tensor &on, Arguments... arguments) {
+  const auto stream = c10::impl::getDeviceGuardImpl(at::kCUDA)->getStream(on.device());
+  void *places[] = {static_cast<void *>(&arguments)...};
+  expect(driver().launch(kernels().find(name), grid.x, grid.y, 1, grid.threads_x, grid.threads_y, 1, 0,
+                         driver().stream(&stream), places, nullptr),
+         name);
+}
+
+void *data(const at::Tensor &tensor) { return tensor.defined() ? tensor.data_ptr() : nullptr; }
+
+// So many blocks that each thread has about `each` of `items` to do, and the GPU is full.
+unsigned blocks(int64_t items, int64_t each, int64_t most) {
+  return static_cast<unsigned>(std::clamp<int64_t>(items / (256 * each), 1, most));
+}
+
+constexpr int64_t MOST_SUMS = 528, MOST_PASSES = 2112;
+
+at::Tensor maps_like(const at::Tensor &x, int64_t height, int64_t width) {
+  return at::empty({x.size(0), x.size(1), height, width}, x.options().memory_format(at::MemoryFormat::ChannelsLast));
+}
+
+at::Tensor channels_last(const at::Tensor &maps) { return maps.contiguous(at::MemoryFormat::ChannelsLast); }
+
+struct Shape {
+  int height, width, out_height, out_width, vectors;
+
+  explicit Shape(const at::Tensor &x)
+      : height(static_cast<int>(x.size(2))), width(static_cast<int>(x.size(3))), out_height((height - 1) / 2 + 1),
+        out_width((width - 1) / 2 + 1), vectors(static_cast<int>(x.size(1) / 8)) {}
+};
+
+// The second half of a normalization: y, and where pooled the places of the largest.
+std::pair<at::Tensor, at::Tensor> follow(const at::Tensor &x, const at::Tensor &around, const at::Tensor &mean,
+                                        const at::Tensor &rstd, const at::Tensor &gamma, const at::Tensor &beta, bool relu,
+                                        bool pool, bool places_wanted) {
+  const Shape shape(x);
+  if (!pool) {
+    auto y = maps_like(x, shape.height, shape.width);
+    const long long count = x.numel() / 8;
+    launch("norm_apply", {blocks(count, 4, MOST_PASSES)}, x, data(x), data(around), data(mean), data(rstd), data(gamma),
+           data(beta), data(y), count, shape.vectors, static_cast<int>(relu));
+    return {y, at::Tensor()};
+  }
+  auto y = maps_like(x, shape.out_height, shape.out_width);
+  at::Tensor places;
+  if (places_wanted) {
+    places = at::empty({y.numel()}, x.options().dtype(at::kByte));
+  }
+  const long long count = y.numel() / 8;
+  launch("pool_apply", {blocks(count, 2, MOST_PASSES)}, x, data(x), data(mean), data(rstd), data(gamma), data(beta), data(y),
+         data(places), count, shape);
+  return {y, places};
+}
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// BatchNorm in training, with what follows it: the way around, ReLU, pooling.
+struct Norm : torch::autograd::Function<Norm> {
+  static at::Tensor forward(AutogradContext *context, const at::Tensor &x, const at::Tensor &gamma, const at::Tensor &beta,
+                            const at::Tensor &running_mean, const at::Tensor &running_var,
+                            const std::optional<at::Tensor> &given, bool relu, bool pool, double momentum,
+                            double epsilon) {
+    const auto around = given.value_or(at::Tensor());
+    const int channels = static_cast<int>(x.size(1)), vectors = channels / 8;
+    const long long rows = x.numel() / channels;
+    const unsigned parts = blocks(x.numel() / 8, 4, MOST_SUMS);
+    const auto numbers = gamma.options().requires_grad(false);
+    auto partial = at::empty({parts, 2, channels}, numbers);
+    auto mean = at::empty({channels}, numbers), rstd = at::empty({channels}, numbers);
+    launch("norm_statistics", {parts}, x, data(x), data(partial), rows, vectors);
+    const Grid settle{static_cast<unsigned>((channels + 31) / 32), 1, 32, 8};
+    launch("norm_settle", settle, x, data(x), data(partial), static_cast<int>(parts), rows, channels,
+           static_cast<float>(epsilon), static_cast<float>(momentum), data(mean), data(rstd), data(running_mean),
+           data(running_var));
+    auto [y, places] = follow(x, around, mean, rstd, gamma, beta, relu, pool, /*places_wanted=*/true);
+    // Without a way around x tells where ReLU let something through.
+    const auto kept = relu && around.defined() ? y : at::Tensor();
+    context->save_for_backward({x, gamma, beta, mean, rstd, kept, places});
+    context->saved_data["relu"] = relu;
+    context->saved_data["around"] = around.defined();
+    return y;
+  }
+
+  static variable_list backward(AutogradContext *context, variable_list slopes) {
+    const auto saved = context->get_saved_variables();
+    const auto &x = saved[0], &gamma = saved[1], &beta = saved[2], &mean = saved[3], &rstd = saved[4], &y = saved[5],
+               &places = saved[6];
+    const bool relu = context->saved_data["relu"].toBool(), around = context->saved_data["around"].toBool();
+    const Shape shape(x);
+    const int channels = static_cast<int>(x.size(1));
+    const long long rows = x.numel() / channels;
+    const auto dy = channels_last(slopes[0]);
+    auto dgamma = at::empty_like(gamma), dbeta = at::empty_like(beta);
+    auto dx = maps_like(x, shape.height, shape.width);
+    const unsigned parts = blocks(dy.numel() / 8, 4, MOST_SUMS), passes = blocks(x.numel() / 8, 4, MOST_PASSES);
+    auto partial = at::empty({parts, 2, channels}, gamma.options());
+    const int with_relu = relu;
+    if (places.defined()) {
+      const long long pixels = dy.numel() / channels;
+      launch("pool_slope_sums", {parts}, x, data(dy), data(x), data(places), data(mean), data(rstd), data(partial), pixels,
+             shape);
+    } else {
+      launch("norm_slope_sums", {parts}, x, data(dy), data(x), data(y), data(mean), data(rstd), data(gamma), data(beta),
+             data(partial), rows, shape.vectors, with_relu);
+    }
+    const Grid settle{static_cast<unsigned>((channels + 31) / 32), 1, 32, 8};
+    launch("norm_slope_settle", settle, x, data(partial), static_cast<int>(parts), channels, data(dgamma), data(dbeta));
+    at::Tensor daround;
+    if (places.defined()) {
+      launch("pool_slope_apply", {passes}, x, data(dy), data(x), data(places), data(mean), data(rstd), data(gamma),
+             data(dgamma), data(dbeta), data(dx), rows, shape);
+    } else {
+      // Without ReLU the way around gets the slope as it comes.
+      daround = around ? (relu ? maps_like(x, shape.height, shape.width) : dy) : at::Tensor();
+      launch("norm_slope_apply", {passes}, x, data(dy), data(x), data(y), data(mean), data(rstd), data(gamma), data(beta),
+             data(dgamma), data(dbeta), data(dx), relu ? data(daround) : nullptr, rows, shape.vectors, with_relu);
+    }
+    return {dx, dgamma, dbeta, {}, {}, daround, {}, {}, {}, {}};
+  }
+};
+
+// Squares summed along rows and along columns.
+struct Profile : torch::autograd::Function<Profile> {
+  static Grid grid(const at::Tensor &x, int64_t items) {
+    return {static_cast<unsigned>(std::max<int64_t>((items + 255) / 256, 1)), static_cast<unsigned>(x.size(0))};
+  }
+
+  static at::Tensor forward(AutogradContext *context, const at::Tensor &x) {
+    const Shape shape(x);
+    const int64_t lines = shape.height + shape.width;
+    auto out = at::empty({x.size(0), lines * x.size(1)}, x.options().dtype(at::kFloat));
+    launch("profile", grid(x, lines * shape.vectors), x, data(x), data(out), shape.height, shape.width, shape.vectors);
+    context->save_for_backward({x});
+    return out;
+  }
+
+  static variable_list backward(AutogradContext *context, variable_list slopes) {
+    const auto x = context->get_saved_variables()[0];
+    const Shape shape(x);
+    const auto slope = slopes[0].contiguous();
+    auto dx = maps_like(x, shape.height, shape.width);
+    launch("profile_slope", grid(x, static_cast<int64_t>(shape.height) * shape.width * shape.vectors), x, data(x),
+           data(slope), data(dx), shape.height, shape.width, shape.vectors);
+    return {dx};
+  }
+};
+
+std::optional<at::Tensor> optional(const void *tensor) {
+  return tensor != nullptr ? std::optional<at::Tensor>(borrowed(tensor)) : std::nullopt;
+}
+
+} // namespace
+
+extern "C" {
+
+int shim_kernels_compile(int index, const char *source) {
+  return guarded([&] {
+    // Something on the device, so that its context is the current one.
+    at::empty({1}, at::TensorOptions().device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
+    kernels().compile(source);
+  });
+}
+
+int shim_norm(const void *x, const void *gamma, const void *beta, const void *running_mean, const void *running_var,
+              const void *around, int relu, int pool, double momentum, double epsilon, void **result) {
+  return guarded([&] {
+    *result = new at::Tensor(Norm::apply(borrowed(x), borrowed(gamma), borrowed(beta), borrowed(running_mean),
+                                         borrowed(running_var), optional(around), relu != 0, pool != 0, momentum, epsilon));
+  });
+}
+
+int shim_add_bias(const void *x, const void *bias, const void *around, int relu, int pool, void **result) {
+  return guarded([&] {
+    auto [y, places] = follow(borrowed(x), optional(around).value_or(at::Tensor()), {}, {}, {}, borrowed(bias), relu != 0, pool != 0, false);
+    *result = new at::Tensor(std::move(y));
+  });
+}
+
+int shim_profile(const void *x, void **result) {
+  return guarded([&] { *result = new at::Tensor(Profile::apply(borrowed(x))); });
+}
+
+int shim_look(const void *pixels, const void *rows, const void *how, const void *slope, const void *shift, int size, int bf16,
+              void **result) {
+  return guarded([&] {
+    const auto &stock = borrowed(pixels);
+    const int batch = static_cast<int>(borrowed(rows).size(0)), channels = static_cast<int>(stock.size(1));
+    const int height = static_cast<int>(stock.size(2)), width = static_cast<int>(stock.size(3));
+    auto seen = at::empty({batch, channels, size, size}, stock.options()
+                                                             .dtype(bf16 != 0 ? at::kBFloat16 : at::kFloat)
+                                                             .memory_format(at::MemoryFormat::ChannelsLast));
+    launch("look", {blocks(static_cast<int64_t>(batch) * size * size, 1, 1 << 16)}, stock, data(stock), data(borrowed(rows)),
+           data(borrowed(how)), data(borrowed(slope)), data(borrowed(shift)), data(seen), bf16, batch, channels, height, width,
+           size);
+    *result = new at::Tensor(std::move(seen));
+  });
+}
+
+int shim_mmd_weigh(const void *products, const void *of_rows, const void *of_columns, const void *rates, int split,
+                   double across, double within, void **sums) {
+  return guarded([&] {
+    const auto &matrix = borrowed(products);
+    const int rows = static_cast<int>(matrix.size(0)), columns = static_cast<int>(matrix.size(1));
+    const int bandwidths = static_cast<int>(borrowed(rates).numel());
+    auto result = at::empty({3, rows}, matrix.options());
+    launch("mmd_weigh", {static_cast<unsigned>(rows)}, matrix, data(matrix), data(borrowed(of_rows)),
+           data(borrowed(of_columns)), data(borrowed(rates)), bandwidths, data(result), rows, columns, split,
+           static_cast<float>(across), static_cast<float>(within));
+    *sums = new at::Tensor(std::move(result));
+  });
+}
+
+} // extern "C"

@@ -1,0 +1,251 @@
+//! Kernels of our own for what libtorch does in several passes over memory (`cuda/kernels.cu`).
+//!
+//! They are compiled on the GPU's machine by NVRTC, which comes with libtorch's CUDA half, so that this crate needs no
+//! CUDA to build. Where they cannot be had, [`kernels_ready`] says so and everybody goes on with libtorch's.
+
+use std::ffi::{CString, c_int};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tch::{Device, Kind, Tensor};
+use torch_sys::C_tensor;
+
+use crate::ShimError;
+use crate::error::check;
+use crate::{ffi, is_channels_last};
+
+const SOURCE: &str = include_str!("../cuda/kernels.cu");
+
+static ALLOWED: AtomicBool = AtomicBool::new(true);
+
+/// Whether kernels of our own may be used at all (process-wide); they are unless this says otherwise.
+pub fn allow_kernels(on: bool) {
+    ALLOWED.store(on, Ordering::Relaxed);
+}
+
+/// Whether our kernels serve on `device`: allowed, and compiled, which the first call does and which takes about a
+/// second. `told` hears once, of the first failure, why not.
+pub fn kernels_ready(device: Device, told: impl FnOnce(&ShimError)) -> bool {
+    /// What became of each device.
+    static KNOWN: Mutex<Vec<(usize, bool)>> = Mutex::new(Vec::new());
+    let Device::Cuda(index) = device else {
+        return false;
+    };
+    if !ALLOWED.load(Ordering::Relaxed) {
+        return false;
+    }
+    let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some((_, ready)) = known.iter().find(|(known, _)| *known == index) {
+        return *ready;
+    }
+    let source = CString::new(SOURCE).expect("the source has no NUL");
+    // SAFETY: `source` outlives the call.
+    let compiled = check(unsafe { ffi::shim_kernels_compile(index as c_int, source.as_ptr()) });
+    known.push((index, compiled.is_ok()));
+    compiled.map_err(|error| told(&error)).is_ok()
+}
+
+/// Whether `maps` are such as our kernels take: bf16 on a GPU, channels last, channels 8 times a divisor of 256.
+pub fn kernels_fit(maps: &Tensor) -> bool {
+    let vectors = maps.size().get(1).map_or(0, |channels| if channels % 8 == 0 { channels / 8 } else { 0 });
+    maps.device().is_cuda()
+        && maps.dim() == 4
+        && maps.kind() == Kind::BFloat16
+        && vectors > 0
+        && 256 % vectors == 0
+        && is_channels_last(maps)
+}
+
+/// BatchNorm in training.
+#[derive(Debug)]
+pub struct Norm<'a> {
+    /// `γ`, `[channels]`.
+    pub gamma: &'a Tensor,
+    /// `β`, `[channels]`.
+    pub beta: &'a Tensor,
+    /// Moved towards the batch's mean.
+    pub running_mean: &'a Tensor,
+    /// Moved towards the batch's variance.
+    pub running_var: &'a Tensor,
+    /// How far they are moved.
+    pub momentum: f64,
+    /// `ε`.
+    pub epsilon: f64,
+}
+
+/// What follows a normalization.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct After<'a> {
+    /// Added: the way around a block.
+    pub around: Option<&'a Tensor>,
+    /// Then ReLU.
+    pub relu: bool,
+    /// Then the largest of windows of 3×3 with stride 2; only after ReLU, and with nothing added.
+    pub pool: bool,
+}
+
+impl After<'_> {
+    fn around(&self) -> *const C_tensor {
+        self.around.map_or(std::ptr::null(), Tensor::as_ptr)
+    }
+
+    fn check(&self, x: &Tensor) {
+        assert!(kernels_fit(x), "maps that our kernels take: {x:?}");
+        assert!(!self.pool || (self.relu && self.around.is_none()), "pooled only after ReLU, with nothing added");
+        if let Some(around) = self.around {
+            assert!(kernels_fit(around) && around.size() == x.size(), "the way around is like the maps: {around:?}");
+        }
+    }
+}
+
+/// `x` normalized over the batch, and what follows; autograd knows the way back.
+///
+/// # Panics
+/// If `x` does not [fit](kernels_fit), or the kernels are not [ready](kernels_ready).
+pub fn norm(x: &Tensor, norm: &Norm<'_>, after: After<'_>) -> Tensor {
+    after.check(x);
+    let (relu, pool) = (c_int::from(after.relu), c_int::from(after.pool));
+    made(|result| {
+        // SAFETY: all are live tensors, only borrowed; sizes and kinds of maps were checked, and null stands for none.
+        unsafe {
+            ffi::shim_norm(
+                x.as_ptr(),
+                norm.gamma.as_ptr(),
+                norm.beta.as_ptr(),
+                norm.running_mean.as_ptr(),
+                norm.running_var.as_ptr(),
+                after.around(),
+                relu,
+                pool,
+                norm.momentum,
+                norm.epsilon,
+                result,
+            )
+        }
+    })
+}
+
+/// `x` and the f32 `bias` of each channel, and what follows; autograd knows nothing of it.
+///
+/// # Panics
+/// As [`norm`].
+pub fn add_bias(x: &Tensor, bias: &Tensor, after: After<'_>) -> Tensor {
+    after.check(x);
+    assert!(bias.kind() == Kind::Float && bias.size() == [x.size()[1]], "a bias for each channel: {bias:?}");
+    let (relu, pool) = (c_int::from(after.relu), c_int::from(after.pool));
+    // SAFETY: as in `norm`.
+    made(|result| unsafe { ffi::shim_add_bias(x.as_ptr(), bias.as_ptr(), after.around(), relu, pool, result) })
+}
+
+/// The squares of maps `[images, channels, height, width]`, summed along each row, then along each column:
+/// `[images, (height + width) · channels]`, in f32. Autograd knows the way back.
+///
+/// # Panics
+/// As [`norm`].
+pub fn profile(maps: &Tensor) -> Tensor {
+    After::default().check(maps);
+    // SAFETY: a live tensor, only borrowed, whose kind and layout were checked.
+    made(|result| unsafe { ffi::shim_profile(maps.as_ptr(), result) })
+}
+
+/// Images `[stock, channels, height, width]` of bytes as they are looked at: `[batch, channels, size, size]`, channels last,
+/// in `kind`, which is bf16 or f32.
+///
+/// `rows`, `[batch]`, says which; `how`, `[batch, 7]`, by which window (left, top, width, height), how far moved to the
+/// right and down, and whether mirrored; `slope` and `shift`, one for each channel, turn a byte into what the network
+/// takes.
+///
+/// # Panics
+/// If sizes, kinds or devices do not fit, or the kernels are not [ready](kernels_ready).
+pub fn look(
+    pixels: &Tensor,
+    rows: &Tensor,
+    how: &Tensor,
+    (slope, shift): (&Tensor, &Tensor),
+    size: u32,
+    kind: Kind,
+) -> Tensor {
+    let (_, channels, _, _) = pixels.size4().expect("images");
+    let batch = rows.size()[0];
+    let all = [
+        (pixels, Kind::Uint8, pixels.numel() as i64),
+        (rows, Kind::Int64, batch),
+        (how, Kind::Float, batch * 7),
+        (slope, Kind::Float, channels),
+        (shift, Kind::Float, channels),
+    ];
+    for (tensor, kind, count) in all {
+        let plain = tensor.kind() == kind && tensor.is_contiguous() && tensor.device() == pixels.device();
+        assert!(plain && tensor.numel() as i64 == count, "plain numbers on the GPU: {tensor:?}");
+    }
+    assert!(pixels.device().is_cuda() && matches!(kind, Kind::BFloat16 | Kind::Float), "on a GPU, in bf16 or f32");
+    let bf16 = c_int::from(kind == Kind::BFloat16);
+    made(|result| {
+        // SAFETY: live tensors, only borrowed, whose sizes, kinds and places were checked. Rows lie within the stock: who
+        // keeps a stock knows its rows.
+        unsafe {
+            ffi::shim_look(
+                pixels.as_ptr(),
+                rows.as_ptr(),
+                how.as_ptr(),
+                slope.as_ptr(),
+                shift.as_ptr(),
+                size as c_int,
+                bf16,
+                result,
+            )
+        }
+    })
+}
+
+/// MMD's weights, in place of products `[rows, columns]` of samples whose squared lengths are `of_rows` and `of_columns`:
+///
+/// ```text
+/// w = factor · Σ_r r · exp(−r · ‖a − b‖²),      ‖a − b‖² = a² + b² − 2·product
+/// ```
+///
+/// with `factors.0` left of column `split` and `factors.1` from there on. Answers with the sums of each row, `[3, rows]`:
+/// of `w`, and of `Σ_r exp(−r · ‖a − b‖²)` left and right of `split`.
+///
+/// # Panics
+/// If a tensor is not contiguous f32 on the GPU, sizes do not fit, or the kernels are not [ready](kernels_ready).
+pub fn mmd_weigh(
+    products: &Tensor,
+    of_rows: &Tensor,
+    of_columns: &Tensor,
+    rates: &Tensor,
+    split: i64,
+    factors: (f64, f64),
+) -> Tensor {
+    let (rows, columns) = products.size2().expect("a matrix of products");
+    for (tensor, count) in [(products, rows * columns), (of_rows, rows), (of_columns, columns)] {
+        let plain = tensor.kind() == Kind::Float && tensor.is_contiguous() && tensor.device() == products.device();
+        assert!(plain && tensor.numel() as i64 == count, "plain numbers on the GPU: {tensor:?}");
+    }
+    assert!(products.device().is_cuda() && rates.kind() == Kind::Float && rates.device() == products.device());
+    made(|sums| {
+        // SAFETY: live tensors, only borrowed, whose sizes, kinds and places were checked.
+        unsafe {
+            ffi::shim_mmd_weigh(
+                products.as_ptr(),
+                of_rows.as_ptr(),
+                of_columns.as_ptr(),
+                rates.as_ptr(),
+                split as c_int,
+                factors.0,
+                factors.1,
+                sums,
+            )
+        }
+    })
+}
+
+/// The tensor that `call` makes.
+fn made(call: impl FnOnce(*mut *mut C_tensor) -> c_int) -> Tensor {
+    let mut result = std::ptr::null_mut();
+    if let Err(error) = check(call(&mut result)) {
+        panic!("a kernel of ours failed: {error}");
+    }
+    // SAFETY: on success `result` is a fresh `at::Tensor` from `new`, and nobody else owns it.
+    unsafe { Tensor::from_ptr(result) }
+}
