@@ -12,6 +12,7 @@ mod output;
 mod progress;
 mod recipes;
 mod report;
+mod reproduce;
 mod run;
 
 use crate::error::Result;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
     arg_required_else_help = true,
     after_help = "Start with `prescient demo`. Then `prescient list` shows what there is to run, and\n\
                   `prescient run RECIPE.toml` runs it. Exit codes: 0 done, 1 an audit that fails,\n\
-                  2 something to mend."
+                  2 something to mend, 3 rows of a table whose data is not there."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -45,6 +46,8 @@ enum Verb {
     Run(run::Run),
     /// Show what a run found, from its folder alone
     Report(report::Report),
+    /// Run the rows of the paper's tables and show our numbers beside the paper's
+    Reproduce(reproduce::Reproduce),
     /// Prove from a run's folder alone that it kept the rules, or judge a split made elsewhere
     Audit(audit::Audit),
     /// Compare what a run imagines of classes with what their images look like
@@ -71,6 +74,7 @@ pub fn main() -> ExitCode {
         Verb::Demo(verb) => verb.run(),
         Verb::Run(verb) => verb.run(),
         Verb::Report(verb) => verb.run(),
+        Verb::Reproduce(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
         Verb::Inspect(verb) => verb.run(),
         Verb::Data(verb) => verb.run(),

@@ -1,5 +1,6 @@
 //! A recipe carried out, from the first task to the last, and kept on disk.
 
+mod difference;
 mod folder;
 pub mod images;
 mod overrides;
@@ -7,6 +8,7 @@ mod recipe;
 pub mod record;
 mod telemetry;
 
+pub use difference::differences;
 pub use folder::RunFolder;
 pub use overrides::overridden;
 pub use recipe::{ImageSettings, Recipe, ScenarioSettings};

@@ -1,9 +1,12 @@
 //! What a run found, as text. Made from the record alone: no data, no model, no GPU.
 
+mod grid;
 mod inspection;
+pub mod paper;
 mod side;
 mod text;
 
+pub use grid::{Format, Grid};
 pub use inspection::inspection;
 pub use side::side_by_side;
 pub use text::text;
