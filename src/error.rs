@@ -4,6 +4,7 @@
 //! an assertion instead. [`Error::hint`] says what to do next.
 
 mod audit;
+mod compare;
 mod data;
 mod learn;
 mod recipe;
@@ -12,6 +13,7 @@ mod run;
 mod scenario;
 
 pub use audit::AuditError;
+pub use compare::CompareError;
 pub use data::DataError;
 pub use learn::LearnError;
 pub use recipe::RecipeError;
@@ -51,6 +53,9 @@ pub enum Error {
     /// See [`AuditError`].
     #[error(transparent)]
     Audit(#[from] AuditError),
+    /// See [`CompareError`].
+    #[error(transparent)]
+    Compare(#[from] CompareError),
     /// See [`ReproduceError`].
     #[error(transparent)]
     Reproduce(#[from] ReproduceError),
@@ -79,6 +84,7 @@ impl Error {
             Error::Learn(error) => error.hint(),
             Error::Run(error) => error.hint(),
             Error::Audit(error) => error.hint(),
+            Error::Compare(error) => error.hint(),
             Error::Reproduce(error) => error.hint(),
         }
     }

@@ -2,6 +2,7 @@
 
 mod audit;
 mod classes;
+mod compare;
 mod data;
 mod demo;
 mod device;
@@ -44,8 +45,10 @@ enum Verb {
     Demo(demo::Demo),
     /// Run a recipe, or go on with a run that was stopped
     Run(run::Run),
-    /// Show what a run found, from its folder alone
+    /// Show what runs found, from their folders alone
     Report(report::Report),
+    /// Compare models over seeds: paired differences, intervals, and a verdict
+    Compare(compare::Compare),
     /// Run the rows of the paper's tables and show our numbers beside the paper's
     Reproduce(reproduce::Reproduce),
     /// Prove from a run's folder alone that it kept the rules, or judge a split made elsewhere
@@ -74,6 +77,7 @@ pub fn main() -> ExitCode {
         Verb::Demo(verb) => verb.run(),
         Verb::Run(verb) => verb.run(),
         Verb::Report(verb) => verb.run(),
+        Verb::Compare(verb) => verb.run(),
         Verb::Reproduce(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
         Verb::Inspect(verb) => verb.run(),
