@@ -83,13 +83,15 @@ struct Numbers {
     values: Vec<(String, f64)>,
 }
 
-/// The learning rate and the terms of a loss, and their sum: what was minimized.
+/// The terms of a loss, and their sum: what was minimized. The learning rate, too, where it has a schedule.
 fn of_epoch<'a>(step: usize, stage: &str, lr: f64, terms: impl Iterator<Item = (&'a str, f64)>) -> Numbers {
     let mut values: Vec<(String, f64)> = terms.map(|(term, value)| (format!("{stage}/{term}"), value)).collect();
     if values.len() > 1 {
         values.push((format!("{stage}/total"), values.iter().map(|(_, value)| value).sum()));
     }
-    values.push((format!("{stage}/lr"), lr));
+    if stage == "train" {
+        values.push((format!("{stage}/lr"), lr));
+    }
     Numbers { step, values }
 }
 
