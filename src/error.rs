@@ -4,16 +4,20 @@
 //! an assertion instead. [`Error::hint`] says what to do next.
 
 mod audit;
+mod compare;
 mod data;
 mod learn;
 mod recipe;
+mod reproduce;
 mod run;
 mod scenario;
 
 pub use audit::AuditError;
+pub use compare::CompareError;
 pub use data::DataError;
 pub use learn::LearnError;
 pub use recipe::RecipeError;
+pub use reproduce::ReproduceError;
 pub use run::RunError;
 pub use scenario::ScenarioError;
 
@@ -49,6 +53,12 @@ pub enum Error {
     /// See [`AuditError`].
     #[error(transparent)]
     Audit(#[from] AuditError),
+    /// See [`CompareError`].
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+    /// See [`ReproduceError`].
+    #[error(transparent)]
+    Reproduce(#[from] ReproduceError),
 }
 
 /// Says what was being done when an error came up.
@@ -74,14 +84,18 @@ impl Error {
             Error::Learn(error) => error.hint(),
             Error::Run(error) => error.hint(),
             Error::Audit(error) => error.hint(),
+            Error::Compare(error) => error.hint(),
+            Error::Reproduce(error) => error.hint(),
         }
     }
 
-    /// What the process ends with: 1 where an audit did its work and the answer is no, 2 where something is to be mended.
+    /// What the process ends with: 1 where an audit did its work and the answer is no, 2 where something is to be mended,
+    /// 3 where nothing failed but data for some rows is not there.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::While { source, .. } => source.exit_code(),
             Error::Audit(AuditError::Fails { .. } | AuditError::Leaks { .. }) => 1,
+            Error::Reproduce(ReproduceError::NoData { .. }) => 3,
             _ => 2,
         }
     }

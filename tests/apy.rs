@@ -7,10 +7,11 @@ use common::{Album, copy_files, lines, real_data};
 use prescient::class::ClassId;
 use prescient::data::attributes::Scale;
 use prescient::data::{Apy, ApySettings, Dataset, Image, Sample, Subset};
-use prescient::experiment::Recipe;
+use prescient::experiment::{Experiment, Recipe};
 use prescient::scenario::{Order, Scenario};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const FILES: [(&str, &str); 3] = [
     ("apascal_train.txt", "VOCdevkit/VOC2008/JPEGImages"),
@@ -65,6 +66,7 @@ fn the_real_annotations_make_a_dataset() {
     an_object_is_cut_out_by_its_box(&root, &data);
     the_view_is_the_papers(&data);
     a_seed_decides(&root, &data);
+    the_recipes_of_the_tables_plan(&root);
     a_missing_photo_is_told(&root);
 }
 
@@ -169,6 +171,18 @@ fn a_seed_decides(root: &Path, data: &Apy) {
     assert_eq!(photos(&again, Subset::Test), photos(data, Subset::Test));
     let other = Apy::open(root, &ApySettings { split_seed: 2, ..Default::default() }).unwrap();
     assert_ne!(photos(&other, Subset::Test), photos(data, Subset::Test));
+}
+
+/// Every row of the tables: its classes are dealt out in the order that it names.
+fn the_recipes_of_the_tables_plan(root: &Path) {
+    let data: Arc<dyn Dataset> = Arc::new(Apy::open(root, &ApySettings::default()).unwrap());
+    let recipes = common::recipes_of("apy-");
+    assert_eq!(recipes.len(), 12);
+    for (name, text) in &recipes {
+        let recipe = Recipe::parse(text, Path::new(name)).unwrap();
+        let planned = Experiment::with_dataset(recipe, data.clone(), tch::Device::Cpu);
+        planned.unwrap_or_else(|error| panic!("{name}: {}", error.message()));
+    }
 }
 
 fn a_missing_photo_is_told(root: &Path) {

@@ -6,7 +6,7 @@ mod common;
 use common::{Album, copy_files, lines, real_data};
 use prescient::data::attributes::Scale;
 use prescient::data::{Awa2, Awa2Settings, Dataset, Matrix, Source, Subset};
-use prescient::experiment::{Experiment, Recipe};
+use prescient::experiment::{Experiment, Recipe, overridden};
 use prescient::learner::Silent;
 use prescient::scenario::{Order, Scenario};
 use std::collections::BTreeSet;
@@ -241,6 +241,37 @@ fn a_whole_protocol_runs() {
     let record = experiment.run(&folder.path().join("run"), None, &mut Silent).unwrap();
     assert_eq!(record.evaluations().count(), 6);
     assert_eq!(record.start.classes[40..42], ["sheep", "dolphin"]);
+}
+
+/// Every row of the tables on the official layout: its classes are dealt out; the whole Ghost model runs, as small as can be.
+#[test]
+fn the_recipes_of_the_tables_plan_and_the_whole_model_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(root) = lay_out(folder.path(), &[3; 50]) else { return };
+    let path = format!("data.path={}", root.display());
+    let recipes = common::recipes_of("awa2-");
+    assert_eq!(recipes.len(), 12);
+    for (name, text) in &recipes {
+        let recipe = overridden(text, Path::new(name), std::slice::from_ref(&path)).unwrap();
+        Experiment::new(recipe, tch::Device::Cpu).unwrap_or_else(|error| panic!("{name}: {}", error.message()));
+    }
+    let small = [
+        &path,
+        "images.size=16",
+        "model.backbone.width=4",
+        "train.epochs=1",
+        "finetune.epochs=1",
+        "ghosts.per_class=20",
+        "ghosts.generator.epochs=2",
+        "complete.epochs=1",
+        "calibrate.one_in=0",
+    ];
+    let text = &recipes.iter().find(|(name, _)| name == "awa2-podnet-ghost-svm").unwrap().1;
+    let recipe = overridden(text, Path::new("r.toml"), &small.map(String::from)).unwrap();
+    let experiment = Experiment::new(recipe, tch::Device::Cpu).unwrap();
+    let record = experiment.run(&folder.path().join("run"), None, &mut Silent).unwrap();
+    assert_eq!((record.start.tasks.as_slice(), record.start.stamp()), ([25, 5, 5, 5, 5, 5].as_slice(), None));
+    assert_eq!(record.evaluations().count(), 6);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod audit;
 mod classes;
+mod compare;
 mod data;
 mod demo;
 mod device;
@@ -12,6 +13,7 @@ mod output;
 mod progress;
 mod recipes;
 mod report;
+mod reproduce;
 mod run;
 
 use crate::error::Result;
@@ -26,7 +28,7 @@ use std::process::ExitCode;
     arg_required_else_help = true,
     after_help = "Start with `prescient demo`. Then `prescient list` shows what there is to run, and\n\
                   `prescient run RECIPE.toml` runs it. Exit codes: 0 done, 1 an audit that fails,\n\
-                  2 something to mend."
+                  2 something to mend, 3 rows of a table whose data is not there."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -43,8 +45,12 @@ enum Verb {
     Demo(demo::Demo),
     /// Run a recipe, or go on with a run that was stopped
     Run(run::Run),
-    /// Show what a run found, from its folder alone
+    /// Show what runs found, from their folders alone
     Report(report::Report),
+    /// Compare models over seeds: paired differences, intervals, and a verdict
+    Compare(compare::Compare),
+    /// Run the rows of the paper's tables and show our numbers beside the paper's
+    Reproduce(reproduce::Reproduce),
     /// Prove from a run's folder alone that it kept the rules, or judge a split made elsewhere
     Audit(audit::Audit),
     /// Compare what a run imagines of classes with what their images look like
@@ -71,6 +77,8 @@ pub fn main() -> ExitCode {
         Verb::Demo(verb) => verb.run(),
         Verb::Run(verb) => verb.run(),
         Verb::Report(verb) => verb.run(),
+        Verb::Compare(verb) => verb.run(),
+        Verb::Reproduce(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
         Verb::Inspect(verb) => verb.run(),
         Verb::Data(verb) => verb.run(),

@@ -3,29 +3,71 @@
 use crate::error::RecipeError;
 use std::path::{Path, PathBuf};
 
+/// Name and text of each recipe.
+macro_rules! recipes {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../recipes/", $name, ".toml")))),*]
+    };
+}
+
 /// Name and text of every recipe.
-pub(super) const RECIPES: &[(&str, &str)] = &[
-    ("demo-base", include_str!("../../recipes/demo-base.toml")),
-    ("demo-ghost", include_str!("../../recipes/demo-ghost.toml")),
-    ("mnist-podnet", include_str!("../../recipes/mnist-podnet.toml")),
-    ("animals12-podnet", include_str!("../../recipes/animals12-podnet.toml")),
-    ("animals12-podnet-ghost", include_str!("../../recipes/animals12-podnet-ghost.toml")),
-    ("animals12-podnet-ghost-svm", include_str!("../../recipes/animals12-podnet-ghost-svm.toml")),
-    ("animals12-ucir", include_str!("../../recipes/animals12-ucir.toml")),
-    ("animals12-ucir-ghost", include_str!("../../recipes/animals12-ucir-ghost.toml")),
-    ("animals12-ucir-ghost-svm", include_str!("../../recipes/animals12-ucir-ghost-svm.toml")),
-    ("animals12-real", include_str!("../../recipes/animals12-real.toml")),
-    ("animals12-partial-oracle", include_str!("../../recipes/animals12-partial-oracle.toml")),
-    ("animals12-full-oracle", include_str!("../../recipes/animals12-full-oracle.toml")),
-    ("animals50-podnet", include_str!("../../recipes/animals50-podnet.toml")),
-    ("animals50-podnet-ghost", include_str!("../../recipes/animals50-podnet-ghost.toml")),
-    ("animals50-podnet-ghost-svm", include_str!("../../recipes/animals50-podnet-ghost-svm.toml")),
-    ("animals50-ucir", include_str!("../../recipes/animals50-ucir.toml")),
-    ("animals50-ucir-ghost", include_str!("../../recipes/animals50-ucir-ghost.toml")),
-    ("animals50-ucir-ghost-svm", include_str!("../../recipes/animals50-ucir-ghost-svm.toml")),
-    ("animals50-real", include_str!("../../recipes/animals50-real.toml")),
-    ("animals50-partial-oracle", include_str!("../../recipes/animals50-partial-oracle.toml")),
-    ("animals50-full-oracle", include_str!("../../recipes/animals50-full-oracle.toml")),
+pub(super) const RECIPES: &[(&str, &str)] = recipes![
+    "demo-base",
+    "demo-ghost",
+    "mnist-podnet",
+    "mnist3-podnet",
+    "mnist3-ghost",
+    "mnist6-podnet",
+    "mnist6-ghost",
+    "mnist-joint",
+    "awa2-podnet",
+    "awa2-podnet-ghost",
+    "awa2-podnet-ghost-svm",
+    "awa2-ucir",
+    "awa2-ucir-ghost",
+    "awa2-ucir-ghost-svm",
+    "awa2-real",
+    "awa2-partial-oracle",
+    "awa2-full-oracle",
+    "awa2-zero-shot-podnet",
+    "awa2-zero-shot-podnet-ghost",
+    "awa2-zero-shot-podnet-ghost-svm",
+    "apy-podnet",
+    "apy-podnet-ghost",
+    "apy-podnet-ghost-svm",
+    "apy-ucir",
+    "apy-ucir-ghost",
+    "apy-ucir-ghost-svm",
+    "apy-real",
+    "apy-partial-oracle",
+    "apy-full-oracle",
+    "apy-zero-shot-podnet",
+    "apy-zero-shot-podnet-ghost",
+    "apy-zero-shot-podnet-ghost-svm",
+    "animals12-podnet",
+    "animals12-podnet-ghost",
+    "animals12-podnet-ghost-svm",
+    "animals12-ucir",
+    "animals12-ucir-ghost",
+    "animals12-ucir-ghost-svm",
+    "animals12-real",
+    "animals12-partial-oracle",
+    "animals12-full-oracle",
+    "animals12-zero-shot-podnet",
+    "animals12-zero-shot-podnet-ghost",
+    "animals12-zero-shot-podnet-ghost-svm",
+    "animals50-podnet",
+    "animals50-podnet-ghost",
+    "animals50-podnet-ghost-svm",
+    "animals50-ucir",
+    "animals50-ucir-ghost",
+    "animals50-ucir-ghost-svm",
+    "animals50-real",
+    "animals50-partial-oracle",
+    "animals50-full-oracle",
+    "animals50-zero-shot-podnet",
+    "animals50-zero-shot-podnet-ghost",
+    "animals50-zero-shot-podnet-ghost-svm",
 ];
 
 /// The text of a recipe file, or of the recipe of that name, and what to call it in errors.
@@ -50,6 +92,10 @@ pub(super) fn about(text: &str) -> &str {
 mod tests {
     use super::*;
     use crate::experiment::Recipe;
+    use crate::loss::{DistillationKind, Form, Nca, Pod};
+    use crate::model::GeneratorKind;
+    use crate::report::paper::{Figure, TABLES};
+    use crate::scenario::{Order, Split};
 
     #[test]
     fn every_recipe_can_be_read_and_says_what_it_is() {
@@ -60,51 +106,107 @@ mod tests {
         }
     }
 
+    fn read(name: &str) -> Recipe {
+        let (text, path) = find(name).expect("a recipe that comes along");
+        Recipe::parse(&text, &path).expect("a recipe")
+    }
+
     /// What tells two rows of a table apart is in their recipes and nothing else, so that a difference in results has one
     /// cause. `drop` removes that from the recipe of the row that has more.
     #[track_caller]
     fn assert_rows_differ_in(base: &str, row: &str, drop: impl Fn(&mut Recipe)) {
-        let read = |name: &str| {
-            let (text, path) = find(name).expect("a recipe that comes along");
-            Recipe::parse(&text, &path).expect("a recipe")
-        };
         let (base, mut row) = (read(base), read(row));
         drop(&mut row);
         assert_eq!(base.to_toml(), row.to_toml());
     }
 
+    fn no_ghosts(recipe: &mut Recipe) {
+        let plain = Recipe::default();
+        recipe.ghosts = plain.ghosts;
+        recipe.complete = plain.complete;
+        recipe.calibrate = plain.calibrate;
+        recipe.loss.latent = plain.loss.latent;
+    }
+
     #[test]
     fn rows_differ_in_what_they_are_about() {
-        let plain = Recipe::default;
-        let no_ghosts = |recipe: &mut Recipe| {
-            recipe.ghosts = plain().ghosts;
-            recipe.complete = plain().complete;
-            recipe.calibrate = plain().calibrate;
-            recipe.loss.latent = plain().loss.latent;
-        };
         assert_rows_differ_in("demo-base", "demo-ghost", no_ghosts);
-        for data in ["animals12", "animals50"] {
+        for data in ["awa2", "apy", "animals12", "animals50"] {
             let name = |row: &str| format!("{data}-{row}");
-            for base in ["podnet", "ucir"] {
+            for base in ["podnet", "ucir", "zero-shot-podnet"] {
                 let (base, ghost, svm) = (name(base), name(base) + "-ghost", name(base) + "-ghost-svm");
                 assert_rows_differ_in(&base, &ghost, no_ghosts);
                 assert_rows_differ_in(&ghost, &svm, |recipe| recipe.loss.latent.weight = 0.0);
             }
             let podnet = name("podnet");
-            let less_forget = Recipe::parse(&find(&name("ucir")).expect("a recipe").0, Path::new("ucir")).expect("one");
-            assert_rows_differ_in(&name("ucir"), &podnet, |recipe| {
-                recipe.loss.distillation = less_forget.loss.distillation;
-            });
-            let whole = Recipe::parse(&find(&name("podnet-ghost-svm")).expect("a recipe").0, Path::new("whole"));
-            let generator = whole.expect("a recipe").ghosts.generator;
+            let less_forget = read(&name("ucir")).loss.distillation;
+            assert_rows_differ_in(&name("ucir"), &podnet, |recipe| recipe.loss.distillation = less_forget);
+            let scenario = read(&podnet).scenario;
+            for other in ["zero-shot-podnet", "full-oracle"] {
+                assert_rows_differ_in(&podnet, &name(other), |recipe| recipe.scenario = scenario.clone());
+            }
+            let generator = read(&name("podnet-ghost-svm")).ghosts.generator;
             assert_rows_differ_in(&name("podnet-ghost-svm"), &name("real"), |recipe| {
                 recipe.ghosts.generator = generator.clone();
             });
             assert_rows_differ_in(&name("real"), &name("partial-oracle"), |recipe| recipe.ghosts.pixels = false);
-            let split =
-                Recipe::parse(&find(&podnet).expect("a recipe").0, Path::new("podnet")).expect("one").scenario.split;
-            assert_rows_differ_in(&podnet, &name("full-oracle"), |recipe| recipe.scenario.split = split.clone());
         }
+    }
+
+    #[test]
+    fn rows_on_digits_differ_in_what_they_are_about() {
+        let scenario = read("mnist3-podnet").scenario;
+        for other in ["mnist6-podnet", "mnist-joint"] {
+            assert_rows_differ_in("mnist3-podnet", other, |recipe| recipe.scenario = scenario.clone());
+        }
+        for tasks in ["mnist3", "mnist6"] {
+            assert_rows_differ_in(&format!("{tasks}-podnet"), &format!("{tasks}-ghost"), no_ghosts);
+        }
+        let ghost = read("mnist3-ghost");
+        assert_eq!((ghost.ghosts.generator, ghost.loss.latent.weight), (GeneratorKind::Real, 0.0));
+    }
+
+    /// AwA2 and aP&Y are learned as the paper says, but for λ₁, which it chose for each.
+    #[test]
+    fn the_papers_settings() {
+        for (data, split, start, weight) in [("awa2", "25+5x5", "40+5x2", 3.0), ("apy", "16+8x2", "20+6x2", 15.0)] {
+            let recipe = read(&format!("{data}-podnet-ghost-svm"));
+            let expected: Split = split.parse().expect("a split");
+            assert_eq!(recipe.scenario.split, Some(expected));
+            let zero_shot = read(&format!("{data}-zero-shot-podnet")).scenario;
+            assert_eq!((zero_shot.split, zero_shot.order), (start.parse().ok(), Order::Proposed));
+            let train = recipe.train;
+            assert_eq!((train.epochs, train.lr, train.later_lr, train.weight_decay), (90, 0.1, None, 1e-4));
+            assert_eq!(recipe.loss.classification, Nca { form: Form::Nca, margin: 0.6 });
+            assert_eq!(recipe.loss.distillation, DistillationKind::Pod(Pod { weight, flat: 1.0 }));
+            assert_eq!((recipe.loss.latent.weight, recipe.loss.latent.margin), (1e-3, 1.0));
+            assert_eq!((recipe.complete.epochs, recipe.complete.lr, recipe.memory.per_class), (60, 1e-4, 20));
+            let GeneratorKind::Gmmn(gmmn) = recipe.ghosts.generator else { panic!("the paper's generator") };
+            assert_eq!((gmmn.epochs, gmmn.lr), (1200, 1e-5));
+        }
+    }
+
+    /// A header that quoted another number than the table would send its reader astray.
+    #[test]
+    fn headers_quote_the_papers_numbers() {
+        let quoted = |figure: Figure| match figure.deviation {
+            Some(deviation) => format!("{:.2} ± {deviation:.2}", figure.mean),
+            None => format!("{:.0} %", figure.mean),
+        };
+        let mut rows = 0;
+        for (table, stand_in) in
+            TABLES.iter().flat_map(|table| [None, Some("animals12"), Some("animals50")].map(|s| (table, s)))
+        {
+            for row in table.sections(stand_in).into_iter().flat_map(|section| section.rows) {
+                let header = find(&row.recipe).expect("a recipe for each row").0;
+                let figures = row.paper.iter().flat_map(|reported| [reported.continual, reported.last]).flatten();
+                for figure in figures {
+                    assert!(header.contains(&quoted(figure)), "{}: {}", row.recipe, quoted(figure));
+                }
+                rows += 1;
+            }
+        }
+        assert!(rows > 60, "{rows}");
     }
 
     /// A recipe left out of the list would be a file that nobody finds.

@@ -2,6 +2,7 @@
 
 mod likeness;
 pub mod metrics;
+pub mod statistics;
 mod trade;
 
 pub use likeness::{Inspection, Likeness};

@@ -3,6 +3,7 @@
 //! ```text
 //! RUN/recipe.toml              the effective recipe
 //! RUN/record.jsonl             what happened, up to the last finished task
+//! RUN/events.out.tfevents.prescient   losses and accuracies for TensorBoard, with times: no part of the record
 //! RUN/tasks/02/                the model after task 2: weights.safetensors, memory.json
 //!              record.jsonl    what happened in task 2
 //!              images.jsonl    which images it learned from, kept and was tested on
@@ -25,6 +26,8 @@ pub(super) const RECORD: &str = "record.jsonl";
 const IMAGES: &str = "images.jsonl";
 const TASKS: &str = "tasks";
 const TELEMETRY: &str = "telemetry.json";
+/// For TensorBoard, which looks for `tfevents` in a name. Neither host nor time, so that equal runs have equal folders.
+const EVENTS: &str = "events.out.tfevents.prescient";
 
 /// A run folder.
 #[derive(Debug)]
@@ -72,6 +75,11 @@ impl RunFolder {
     /// The record's file.
     pub fn record(&self) -> PathBuf {
         self.here().join(RECORD)
+    }
+
+    /// What TensorBoard reads.
+    pub fn events(&self) -> PathBuf {
+        self.here().join(EVENTS)
     }
 
     /// What task `task` left behind.

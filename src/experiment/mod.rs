@@ -1,5 +1,7 @@
 //! A recipe carried out, from the first task to the last, and kept on disk.
 
+mod difference;
+mod events;
 mod folder;
 pub mod images;
 mod overrides;
@@ -7,6 +9,7 @@ mod recipe;
 pub mod record;
 mod telemetry;
 
+pub use difference::differences;
 pub use folder::RunFolder;
 pub use overrides::overridden;
 pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
@@ -19,6 +22,7 @@ use crate::learner::{Event, Learner, Observer};
 use crate::model::Precision;
 use crate::scenario::{Order, Scenario};
 use crate::seeds::Seeds;
+use events::Events;
 use record::{Epoch, Evaluation, FORMAT, Kept, Line, Start};
 use std::path::Path;
 use std::sync::Arc;
@@ -90,7 +94,8 @@ impl Experiment {
     /// Runs every task into the new folder `out`, or stops after task `stop_after`.
     pub fn run(&self, out: &Path, stop_after: Option<usize>, observer: &mut dyn Observer) -> Result<Record> {
         let mut folder = RunFolder::create(out, &self.start.recipe)?;
-        self.go_on(&mut folder, self.learner(), stop_after, observer)
+        let events = Events::open(&folder.events(), &self.start.tasks, None)?;
+        self.go_on(&mut folder, self.learner(), events, stop_after, observer)
     }
 
     /// Goes on with the run in `folder` after its last finished task.
@@ -112,8 +117,10 @@ impl Experiment {
         if finished > 0 {
             learner.load(&folder.task(finished), finished)?;
         }
+        let record = Record::read(&folder.record())?;
+        let events = Events::open(&folder.events(), &record.start.tasks, Some(&record))?;
         let experiment = Self { start: before.start, ..experiment };
-        experiment.go_on(&mut folder, learner, stop_after, observer)
+        experiment.go_on(&mut folder, learner, events, stop_after, observer)
     }
 
     /// Compares what the run in `path` imagined after a task, the last that had a future unless given, with test images.
@@ -165,15 +172,18 @@ impl Experiment {
         &self,
         folder: &mut RunFolder,
         mut learner: Learner,
+        mut events: Events,
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
         let scenario = self.sealed.scenario();
         let last = stop_after.map_or(scenario.tasks(), |stop| stop.min(scenario.tasks()));
         for number in folder.finished() + 1..=last {
-            let mut watch = (Recorder::new(scenario.classes()), (Telemetry::start(self.device), &mut *observer));
+            let looking_on = (&mut events, &mut *observer);
+            let mut watch = (Recorder::new(scenario.classes()), (Telemetry::start(self.device), looking_on));
             learner.learn(scenario.task(number), &mut watch).when(|| format!("learn task {number}"))?;
             let (Recorder { lines, images, .. }, (telemetry, _)) = watch;
+            events.check()?;
             folder.finish(&self.start, number, &lines, &images, &telemetry.finish(), |task| learner.save(task))?;
         }
         Ok(Record::read(&folder.record())?)

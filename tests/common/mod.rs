@@ -114,6 +114,19 @@ impl Album {
     }
 }
 
+/// Name and text of each recipe that comes along and whose name begins so.
+pub fn recipes_of(data: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("recipes");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let named = files.map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), path));
+    let mut found: Vec<(String, String)> = named
+        .filter(|(name, _)| name.starts_with(data))
+        .map(|(name, path)| (name, std::fs::read_to_string(path).unwrap()))
+        .collect();
+    found.sort();
+    found
+}
+
 /// The files of a folder, copied to another.
 pub fn copy_files(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
