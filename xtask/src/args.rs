@@ -28,6 +28,7 @@ Environment:
   LIBTORCH          a libtorch 2.11.0 of your own; it is used as it is
   PEER_PYTHON       a Python with torch 2.11 and scikit-learn, for bench (default: python3)
   BENCH_TURNS       turns of each contest (default: 9)
+  BENCH_WITHOUT     leaves out peers whose name has this in it, such as torch.compile, which takes minutes
   PRESCIENT_CACHE   where libtorch is kept (default: `$XDG_CACHE_HOME/prescient`, else `~/.cache/prescient`)
 
 Examples:

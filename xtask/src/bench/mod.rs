@@ -73,7 +73,8 @@ fn run(
     let mut first = Command::new(ours);
     first.args(contest.ours.split_whitespace()).current_dir(&environment.root);
     let mut contestants = vec![("ours", Peer::start(first)?)];
-    for (name, script) in contest.peers {
+    let without = environment.variable("BENCH_WITHOUT").and_then(|part| part.to_str());
+    for (name, script) in contest.peers.iter().filter(|(name, _)| without.is_none_or(|part| !name.contains(part))) {
         let mut words = script.split_whitespace();
         let mut command = Command::new(python);
         command.arg(environment.root.join("bench/peers").join(words.next().unwrap_or_default()));
