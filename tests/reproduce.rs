@@ -125,6 +125,8 @@ fn every_row_is_run_once_and_shown_beside_the_papers() {
     assert!(files() == before, "the tables are other bytes");
     assert_eq!(place.written("animals12-podnet-seed1"), kept, "a finished run was run again");
 
+    compared(&place);
+
     // As an interruption in task 2 would leave it.
     let run = place.out().join("animals12-podnet-seed1");
     let record = std::fs::read_to_string(run.join("record.jsonl")).unwrap();
@@ -144,6 +146,33 @@ fn every_row_is_run_once_and_shown_beside_the_papers() {
     assert!(said.contains("holds a run of another recipe: `train.lr` is 0.1 there and 0.05 here"), "{said}");
     assert!(said.contains("6 of 6 runs failed"), "{said}");
     assert!(!String::from_utf8_lossy(&refused.stdout).contains("  1\n"), "another recipe's numbers were shown");
+}
+
+/// What is made from run folders alone: a comparison and the tables of runs, the same bytes each time.
+fn compared(place: &Place) {
+    let prescient = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("prescient").unwrap();
+        // Without any data.
+        command.current_dir(place.out()).env("PRESCIENT_DATA", "nowhere").args(arguments).output().unwrap()
+    };
+    let runs = ["animals12-podnet-seed1", "animals12-podnet-ghost-seed1", "animals12-full-oracle-seed1"];
+    let compare: Vec<&str> = ["compare"].iter().chain(&runs).copied().collect();
+    let (one, two) = (prescient(&compare), prescient(&compare));
+    let text = String::from_utf8(one.stdout).unwrap();
+    assert_eq!(one.status.code(), Some(0), "{}", String::from_utf8_lossy(&one.stderr));
+    assert!(text.starts_with("baseline: animals12-podnet, seeds 1\n"), "{text}");
+    assert!(text.contains("1 seed, 24 test images"), "{text}");
+    assert!(text.contains("animals12-full-oracle: ORACLE, not a result: full oracle"), "{text}");
+    assert!(text.contains("animals12-full-oracle: its tasks are others than the baseline's"), "{text}");
+    assert_eq!(text.as_bytes(), two.stdout);
+
+    let csv = prescient(&["report", runs[0], runs[1], "--format", "csv"]);
+    let csv = String::from_utf8(csv.stdout).unwrap();
+    assert!(csv.starts_with("run,seed,stamp,task,metric,value\nanimals12-podnet-seed1,1,,1,accuracy,"), "{csv}");
+    assert!(csv.contains("\nanimals12-podnet-ghost-seed1,1,,4,final,"), "{csv}");
+    let refused = prescient(&["compare", runs[0], runs[0]]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("with the same seed, 1"));
 }
 
 #[test]

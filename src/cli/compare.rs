@@ -10,16 +10,19 @@ use std::path::PathBuf;
 /// Compare models over seeds: paired differences, intervals, and a verdict
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  prescient compare runs/base-seed* runs/ghost-seed*                 base is the baseline: its runs come first
-  prescient compare runs/* --baseline runs/base-seed1 --format md    the baseline by name
+  prescient compare runs/base-seed* runs/ghost-seed*     base is the baseline: it comes first
+  prescient compare runs/* --baseline runs/base-seed1    the baseline by name
 
-Runs of one recipe are one model, whatever their seeds. Each model is compared with the baseline seed by seed: the mean
-difference, its 95 % interval and p-value by Student's paired test, corrected by Holm where several models are compared.
-With one seed in common, the comparison is image by image (bootstrap; McNemar's test for the final accuracy): that tells of
-other test images, not of other seeds. A difference is called better or worse where the corrected p is below 0.05.
+Runs of one recipe are one model, whatever their seeds. Each model is compared with the baseline
+seed by seed: the mean difference, its 95 % interval and p-value by Student's paired test,
+corrected by Holm where several models are compared. With one seed in common, the comparison is
+image by image (bootstrap; McNemar's test for the final accuracy): that tells of other test
+images, not of other seeds. A difference is called better or worse where the corrected p is
+below 0.05.
 
-Measures: continual (mean over tasks, all classes), final (after the last task), seen and unseen (means over tasks of the
-accuracy over classes that have come, and over classes still to come; all classes compete).")]
+Measures: continual (mean over tasks, all classes), final (after the last task), seen and unseen
+(means over tasks of the accuracy over classes that have come, and over classes still to come;
+all classes compete).")]
 pub(super) struct Compare {
     /// The folders of finished runs
     #[arg(required = true, num_args = 2.., value_name = "RUN")]

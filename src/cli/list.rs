@@ -36,8 +36,9 @@ fn everything() -> String {
         lines.push(format!("  {:<20} {}\n  {:<20} needs: {}", dataset.name, dataset.about, "", dataset.needs));
     }
     lines.push("\nrecipes (prescient run NAME; prescient list --recipe NAME shows one)".to_owned());
+    let width = recipes::RECIPES.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, text) in recipes::RECIPES {
-        lines.push(format!("  {name:<20} {}", recipes::about(text)));
+        lines.push(format!("  {name:<width$} {}", recipes::about(text)));
     }
     lines.push("\nmetrics".to_owned());
     for metric in METRICS {

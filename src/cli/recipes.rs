@@ -209,6 +209,21 @@ mod tests {
         assert!(rows > 60, "{rows}");
     }
 
+    /// The protocols that tables name are those of their recipes, but for rows that learn all classes in one task.
+    #[test]
+    fn tables_name_the_protocols_of_their_recipes() {
+        for stand_in in [None, Some("animals12"), Some("animals50")] {
+            for section in TABLES.iter().flat_map(|table| table.sections(stand_in)) {
+                let named: Split = section.protocol.parse().expect("a split");
+                for row in &section.rows {
+                    let split = read(&row.recipe).scenario.split.expect("a split");
+                    let joint = ["full oracle", "joint training"].contains(&row.label);
+                    assert!(split == named || (joint && split.sizes().len() == 1), "{}", row.recipe);
+                }
+            }
+        }
+    }
+
     /// A recipe left out of the list would be a file that nobody finds.
     #[test]
     fn every_file_is_listed() {

@@ -18,18 +18,20 @@ use work::Work;
 /// Run the rows of the paper's tables and show our numbers beside the paper's
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  prescient reproduce mnist                                      digits: three tasks and six, base, Ghost, joint
-  prescient reproduce table1 --device cuda --jobs 3              AwA2 and aP&Y, three runs at a time
-  prescient reproduce all --stand-in animals50 --seeds 1,2,3     the same rows on photos that are at hand
+  prescient reproduce mnist                             digits: three tasks and six
+  prescient reproduce table1 --device cuda --jobs 3     AwA2 and aP&Y, three runs at a time
+  prescient reproduce all --stand-in animals50          the same rows on photos at hand
   prescient reproduce all --stand-in animals12 --seeds 1 --set train.epochs=2 --out runs/smoke
-  prescient reproduce table1 --stand-in animals50 --show         runs nothing: the tables from what is there
+  prescient reproduce table1 --show                     runs nothing: tables of what is there
 
-Each row and seed is a run folder below --out, `RECIPE-seedN`. What is finished is not run again, what was interrupted goes
-on, and a folder with a run of another recipe is refused. A row that fails, or whose data is not there, does not stop the
-others. The tables are written beside the runs: table1.md, table1.csv, table1.tex, …; `logs` has what each run said.
+Each row and seed is a run folder below --out, `RECIPE-seedN`. What is finished is not run again,
+what was interrupted goes on, and a folder with a run of another recipe is refused. A row that
+fails, or whose data is not there, does not stop the others. The tables are written beside the
+runs: table1.md, table1.csv, table1.tex, …; `logs` has what each run said.
 
-Several runs at a time gain on a GPU, where one run seldom fills the device; on a CPU they share its cores.
-Exit codes: 0 every row is there, 2 a run failed, 3 nothing failed but data for some rows is not there.")]
+Several runs at a time gain on a GPU, where one run seldom fills the device; on a CPU they share
+its cores. Exit codes: 0 every row is there, 2 a run failed, 3 nothing failed but data for some
+rows is not there. See docs/reproduce.md.")]
 pub(super) struct Reproduce {
     /// Which tables
     #[arg(required = true, value_enum)]

@@ -1,6 +1,6 @@
 //! What the paper reports, row by row, as printed (arXiv 2006.13748v1), and the recipe of each row.
 
-use super::{Block, Figure, Measure, PaperTable, Reported, Row};
+use super::{Block, Figure, Measure, PaperTable, Reported, Row, Start};
 
 const fn figure(mean: f64, deviation: f64) -> Option<Figure> {
     Some(Figure { mean, deviation: Some(deviation) })
@@ -127,7 +127,7 @@ const MNIST_6: &[Row] = &[
     mnist("joint training", "mnist-joint", None),
 ];
 
-const HALVES: &[Block] = &[Block { base: "PODNet", rows: PODNET }, Block { base: "UCIR", rows: UCIR }];
+const HALVES: &[Block] = &[Block { about: "PODNet", rows: PODNET }, Block { about: "UCIR", rows: UCIR }];
 
 /// Every table.
 pub const TABLES: &[PaperTable] = &[
@@ -135,30 +135,35 @@ pub const TABLES: &[PaperTable] = &[
         name: "table1",
         title: "Table 1: continual accuracy on AwA2 and aP&Y for PODNet and UCIR",
         measures: &[Measure::Continual],
+        start: Start::Half,
         blocks: HALVES,
     },
     PaperTable {
         name: "table2",
         title: "Table 2: final accuracy on AwA2 and aP&Y for PODNet and UCIR",
         measures: &[Measure::Final],
+        start: Start::Half,
         blocks: HALVES,
     },
     PaperTable {
         name: "table3",
         title: "Table 3: an initial task as large as in zero-shot learning, PODNet on AwA2 and aP&Y",
         measures: &[Measure::Continual, Measure::Final],
-        blocks: &[Block { base: "PODNet", rows: ZERO_SHOT }],
+        start: Start::ZeroShot,
+        blocks: &[Block { about: "PODNet", rows: ZERO_SHOT }],
     },
     PaperTable {
         name: "table4",
         title: "Table 4: generated ghosts against features of actual future images, PODNet on AwA2 and aP&Y",
         measures: &[Measure::Continual, Measure::Final],
-        blocks: &[Block { base: "PODNet", rows: GENERATED }],
+        start: Start::Half,
+        blocks: &[Block { about: "PODNet", rows: GENERATED }],
     },
     PaperTable {
         name: "mnist",
         title: "MNIST with 2-d features: three tasks (section 4.1) and six (supplement)",
         measures: &[Measure::Continual, Measure::Final],
-        blocks: &[Block { base: "6+2+2", rows: MNIST_3 }, Block { base: "5+5x1", rows: MNIST_6 }],
+        start: Start::Digits,
+        blocks: &[Block { about: "6+2+2", rows: MNIST_3 }, Block { about: "5+5x1", rows: MNIST_6 }],
     },
 ];

@@ -36,6 +36,17 @@ pub enum Measure {
     Final,
 }
 
+/// How a table's runs start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// With half of the classes.
+    Half,
+    /// With the training classes of zero-shot learning.
+    ZeroShot,
+    /// With digits, in a protocol for each block.
+    Digits,
+}
+
 /// A row, of AwA2 and of aP&Y.
 #[derive(Clone, Copy, Debug)]
 struct Row {
@@ -49,7 +60,8 @@ struct Row {
 /// Rows that are compared with the first of them.
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    base: &'static str,
+    /// The base model; for MNIST the protocol.
+    about: &'static str,
     rows: &'static [Row],
 }
 
@@ -62,6 +74,7 @@ pub struct PaperTable {
     pub title: &'static str,
     /// What it measures.
     pub measures: &'static [Measure],
+    start: Start,
     blocks: &'static [Block],
 }
 
@@ -69,8 +82,10 @@ pub struct PaperTable {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     /// The dataset.
-    pub data: String,
-    /// The base model, or for MNIST the protocol.
+    pub data: &'static str,
+    /// How its classes arrive.
+    pub protocol: &'static str,
+    /// The base model.
     pub base: &'static str,
     /// Its rows; the others are compared with the first.
     pub rows: Vec<SectionRow>,
@@ -87,8 +102,29 @@ pub struct SectionRow {
     pub paper: Vec<Reported>,
 }
 
-/// A dataset of the paper: what its recipes' names begin with, and what the paper calls it.
-const DATASETS: [(&str, &str); 2] = [("awa2", "AwA2"), ("apy", "aP&Y")];
+/// A dataset that tables 1 to 4 can be about.
+struct Data {
+    /// What its recipes' names begin with.
+    kind: &'static str,
+    /// What the paper calls it.
+    name: &'static str,
+    /// The protocol that starts with half of the classes.
+    half: &'static str,
+    /// The protocol that starts as zero-shot learning does.
+    zero_shot: &'static str,
+}
+
+/// The paper's.
+const DATASETS: [Data; 2] = [
+    Data { kind: "awa2", name: "AwA2", half: "25+5x5", zero_shot: "40+5x2" },
+    Data { kind: "apy", name: "aP&Y", half: "16+8x2", zero_shot: "20+6x2" },
+];
+
+/// What can stand in for them.
+const STAND_INS: [Data; 2] = [
+    Data { kind: "animals12", name: "animals12", half: "6+2+2+2", zero_shot: "8+2x2" },
+    Data { kind: "animals50", name: "animals50", half: "25+5x5", zero_shot: "40+5x2" },
+];
 
 impl Measure {
     /// The metric's name.
@@ -108,45 +144,55 @@ impl Measure {
 }
 
 impl PaperTable {
-    /// Whether the paper's photos can be replaced by a stand-in. MNIST is at hand for everybody.
-    fn takes_stand_in(&self) -> bool {
-        self.name != "mnist"
-    }
-
-    /// Its rows, on the paper's data or on what stands in for it.
+    /// Its rows, on the paper's data or on what stands in for it. MNIST is at hand for everybody, and nothing stands in.
     pub fn sections(&self, stand_in: Option<&str>) -> Vec<Section> {
-        let section = |data: &str, block: &Block, recipe: &dyn Fn(&Row) -> String, paper: &dyn Fn(&Row) -> Vec<_>| {
-            let row = |row: &Row| SectionRow { label: row.label, recipe: recipe(row), paper: paper(row) };
-            Section { data: data.to_owned(), base: block.base, rows: block.rows.iter().map(row).collect() }
+        let data: Vec<&Data> = match (self.start, self.replaced(stand_in)) {
+            (Start::Digits, _) => {
+                let section =
+                    |block: &Block| section(block, "MNIST", block.about, "PODNet", str::to_owned, |row| vec![row.awa2]);
+                return self.blocks.iter().map(section).collect();
+            }
+            (_, Some(stand_in)) => vec![stand_in],
+            (_, None) => DATASETS.iter().collect(),
         };
         let mut sections = Vec::new();
-        match stand_in.filter(|_| self.takes_stand_in()) {
-            Some(data) => sections.extend(self.blocks.iter().map(|block| {
-                section(data, block, &|row| format!("{data}-{}", row.recipe), &|row| vec![row.awa2, row.apy])
-            })),
-            None if self.takes_stand_in() => {
-                for (index, (kind, name)) in DATASETS.iter().enumerate() {
-                    sections.extend(self.blocks.iter().map(|block| {
-                        section(name, block, &|row| format!("{kind}-{}", row.recipe), &|row| {
-                            vec![[row.awa2, row.apy][index]]
-                        })
-                    }));
-                }
-            }
-            None => sections.extend(
-                self.blocks
-                    .iter()
-                    .map(|block| section("MNIST", block, &|row| row.recipe.to_owned(), &|row| vec![row.awa2])),
-            ),
+        for data in data {
+            let protocol = if self.start == Start::ZeroShot { data.zero_shot } else { data.half };
+            let reported = |row: &Row| match data.kind {
+                "awa2" => vec![row.awa2],
+                "apy" => vec![row.apy],
+                _ => vec![row.awa2, row.apy],
+            };
+            let recipe = |row: &str| format!("{}-{row}", data.kind);
+            let section = |block: &Block| section(block, data.name, protocol, block.about, recipe, reported);
+            sections.extend(self.blocks.iter().map(section));
         }
         sections
     }
 
     /// What the paper's numbers are called in each row.
     pub fn references(&self, stand_in: Option<&str>) -> Vec<String> {
-        match stand_in.filter(|_| self.takes_stand_in()) {
-            Some(_) => DATASETS.iter().map(|(_, name)| format!("paper, {name}")).collect(),
+        match self.replaced(stand_in) {
+            Some(_) => DATASETS.iter().map(|data| format!("paper, {}", data.name)).collect(),
             None => vec!["paper".to_owned()],
         }
     }
+
+    /// What stands in for the paper's photos, in a table that has photos.
+    fn replaced(&self, stand_in: Option<&str>) -> Option<&'static Data> {
+        let known = STAND_INS.iter().find(|data| Some(data.kind) == stand_in);
+        known.filter(|_| self.start != Start::Digits)
+    }
+}
+
+fn section(
+    block: &Block,
+    data: &'static str,
+    protocol: &'static str,
+    base: &'static str,
+    recipe: impl Fn(&str) -> String,
+    paper: impl Fn(&Row) -> Vec<Reported>,
+) -> Section {
+    let row = |row: &Row| SectionRow { label: row.label, recipe: recipe(row.recipe), paper: paper(row) };
+    Section { data, protocol, base, rows: block.rows.iter().map(row).collect() }
 }
