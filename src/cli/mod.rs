@@ -5,6 +5,7 @@ mod classes;
 mod data;
 mod demo;
 mod device;
+mod drawings;
 mod environment;
 mod inspect;
 mod list;
@@ -43,7 +44,7 @@ enum Verb {
     Demo(demo::Demo),
     /// Run a recipe, or go on with a run that was stopped
     Run(run::Run),
-    /// Show what a run found, from its folder alone
+    /// Show what a run found, from its folder alone: as a table, as figures, or as a page
     Report(report::Report),
     /// Prove from a run's folder alone that it kept the rules, or judge a split made elsewhere
     Audit(audit::Audit),

@@ -2,10 +2,12 @@
 
 mod likeness;
 pub mod metrics;
+mod scatter;
 mod trade;
 
 pub use likeness::{Inspection, Likeness};
 pub use metrics::{METRICS, Metric};
+pub use scatter::{Points, Scatter, Zone};
 pub use trade::{Trade, harmonic};
 
 use crate::class::{Slot, Slots};

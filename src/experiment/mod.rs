@@ -5,16 +5,18 @@ pub mod images;
 mod overrides;
 mod recipe;
 pub mod record;
+mod scatter;
 mod telemetry;
 
 pub use folder::RunFolder;
 pub use overrides::overridden;
 pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
+pub use telemetry::{Spent, StageSeconds};
 
 use crate::data::{Dataset, HeldOut, Sealed, Shelf, Source, fingerprint};
 use crate::error::{LearnError, Result, RunError, While};
-use crate::evaluation::Inspection;
+use crate::evaluation::{Inspection, Scatter};
 use crate::learner::{Event, Learner, Observer};
 use crate::model::Precision;
 use crate::scenario::{Order, Scenario};
@@ -172,8 +174,9 @@ impl Experiment {
         for number in folder.finished() + 1..=last {
             let mut watch = (Recorder::new(scenario.classes()), (Telemetry::start(self.device), &mut *observer));
             learner.learn(scenario.task(number), &mut watch).when(|| format!("learn task {number}"))?;
-            let (Recorder { lines, images, .. }, (telemetry, _)) = watch;
-            folder.finish(&self.start, number, &lines, &images, &telemetry.finish(), |task| learner.save(task))?;
+            let (Recorder { lines, images, scatter, .. }, (telemetry, _)) = watch;
+            let kept = folder::Kept { images: &images, scatter: &scatter, telemetry: &telemetry.finish() };
+            folder.finish(&self.start, number, &lines, &kept, |task| learner.save(task))?;
         }
         Ok(Record::read(&folder.record())?)
     }
@@ -185,11 +188,13 @@ struct Recorder {
     lines: Vec<Line>,
     /// The file that names each image.
     images: String,
+    /// What is kept to be drawn.
+    scatter: Scatter,
 }
 
 impl Recorder {
     fn new(classes: usize) -> Self {
-        Self { classes, lines: Vec::new(), images: String::new() }
+        Self { classes, lines: Vec::new(), images: String::new(), scatter: Scatter::default() }
     }
 }
 
@@ -212,6 +217,10 @@ impl Observer for Recorder {
             Event::Read { task, stages, images } => {
                 self.images = images::to_jsonl(images);
                 Line::Images(images::summary(task, stages, images, &self.images))
+            }
+            Event::Scattered { scatter, .. } => {
+                self.scatter = scatter.clone();
+                return;
             }
             Event::TaskStarted { .. } | Event::StageStarted { .. } | Event::Step => return,
         };
