@@ -5,7 +5,7 @@ use super::svg::{Anchor, Svg};
 use super::{Figure, Table, cell, percent};
 use crate::report::runs::{Kind, Mean};
 
-const SIZE: (f64, f64) = (380.0, 250.0);
+pub(super) const SIZE: (f64, f64) = (380.0, 250.0);
 /// Left, right, top, bottom.
 const MARGINS: (f64, f64, f64, f64) = (38.0, 16.0, 26.0, 40.0);
 
@@ -115,7 +115,7 @@ pub(super) fn draw(svg: &mut Svg, hue: usize, means: &[Option<Mean>], x: impl Fn
     svg.path(&format!("l s{}{dash}", hue % 10), &line);
 }
 
-/// Names at the ends of lines, moved apart where they would meet; `ends` are hue, name, x and y.
+/// Names at the ends of lines, apart from each other; `ends` are hue, name, x and y.
 pub(super) fn name_lines(svg: &mut Svg, ends: &[(usize, &str, f64, f64)]) {
     const ROOM: f64 = 14.0;
     let mut ends = ends.to_vec();
@@ -123,9 +123,11 @@ pub(super) fn name_lines(svg: &mut Svg, ends: &[(usize, &str, f64, f64)]) {
     let mut last = f64::NEG_INFINITY;
     let ground = svg.height - MARGINS.3;
     for (hue, name, x, y) in ends {
-        let above = (y - 9.0).max(MARGINS.2 - 4.0).max(last + ROOM).min(ground + 10.0);
-        last = above;
-        svg.text(&format!("f{} strong halo", hue % 10), (x + 6.0, above), Anchor::End, name);
+        // Above its line, or below it where another name is above.
+        let above = (y - 9.0).max(MARGINS.2 - 4.0);
+        let place = if above >= last + ROOM { above } else { (y + 17.0).max(last + ROOM).min(ground + 10.0) };
+        last = place;
+        svg.text(&format!("f{} strong halo", hue % 10), (x + 6.0, place), Anchor::End, name);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What one kind of run has over another, task by task: the paper's Ghost minus base.
 
-use super::accuracy::{draw, frame, name_lines};
+use super::accuracy::{SIZE, draw, frame, name_lines};
 use super::scale::rounded;
 use super::svg::Svg;
 use super::{Figure, Table};
@@ -48,7 +48,7 @@ fn one(base: &Kind<'_>, other: &Kind<'_>) -> Figure {
     let all = || lines.iter().flat_map(|(_, means)| means.iter().flatten());
     let low = all().map(|mean| 100.0 * (mean.value - mean.deviation.unwrap_or(0.0))).fold(0.0, f64::min);
     let high = all().map(|mean| 100.0 * (mean.value + mean.deviation.unwrap_or(0.0))).fold(0.0, f64::max);
-    let mut svg = Svg::new(560.0, 280.0);
+    let mut svg = Svg::new(SIZE.0, SIZE.1);
     let (x, y) = frame(&mut svg, tasks, rounded(low, high.max(low + 1.0), 5), "points");
     let mut table = Table::new(&["task", "classes", "difference in points", "deviation"]);
     let (mut ends, mut said) = (Vec::new(), Vec::new());

@@ -75,10 +75,9 @@ fn one(name: &str, run: &ReadRun, task: usize, kind: &str, slots: Slots) -> Opti
     Some(Figure {
         name: format!("{}-task-{task}-map-{kind}", file_name(name)),
         title: format!("Features of {kind} classes after task {task}"),
-        about: format!(
-            "t-SNE of {says}, by direction. Filled: test images, open: ghosts; each class has a colour. Good ghosts lie \
-             among the images of their class. Distances between far points say nothing."
-        ),
+        about: "t-SNE of features by direction. Filled: test images, open: ghosts; each class has a colour. Good ghosts lie \
+                among the images of their class. Distances between far points say nothing."
+            .to_owned(),
         alt: format!("t-SNE map after task {task}: {says}."),
         table,
         svg,

@@ -124,7 +124,9 @@ fn disc(run: &ReadRun, task: usize, scatter: &Scatter) -> Svg {
     for zone in &scatter.zones {
         let name = &run.record.start.classes[zone.slot.index()];
         let radius = f64::from(zone.spread) / disc.reach * disc.radius;
-        svg.dot("zone", disc.place(&zone.centre), radius, &format!("kept free for {name}"));
+        let (x, y) = disc.place(&zone.centre);
+        svg.dot("zone", (x, y), radius, &format!("kept free for {name}"));
+        svg.text("small strong halo", (x, y - radius + 4.0), Anchor::Middle, &short(name));
     }
     names(&mut svg, &disc, run, task, scatter);
     svg
