@@ -16,4 +16,3 @@ pub use page::page;
 pub use runs::{Kind, Mean, ReadRun, Time};
 pub use side::side_by_side;
 pub use text::text;
-pub use tsne::embed;

@@ -2,7 +2,7 @@
 //!
 //! The crate `bhtsne` does it. Two things of it depend on chance, and a report must not: its search for neighbours picks
 //! vantage points at random, and its sums are split among threads as these have time. So the neighbours are found here,
-//! exactly, and each embedding runs on one thread, from first places that the seed gives (ADR 11).
+//! exactly, and each embedding runs on one thread, from first places that the seed gives (ADR 14).
 
 use crate::seeds::Stream;
 use bhtsne::{Neighbor, tSNE};
@@ -16,7 +16,7 @@ const EPOCHS: usize = 500;
 const THETA: f32 = 0.5;
 
 /// Places for `rows` of `width` numbers each, by direction alone; none where they are too few, or all in one place.
-pub fn embed(rows: &[f32], width: usize, mut stream: Stream) -> Option<Vec<[f64; 2]>> {
+pub(super) fn embed(rows: &[f32], width: usize, mut stream: Stream) -> Option<Vec<[f64; 2]>> {
     let units: Vec<Vec<f32>> = rows.chunks_exact(width.max(1)).map(unit).collect();
     let perplexity = PERPLEXITY.min((units.len() as f32 - 1.0) / 3.0).floor();
     if perplexity < 2.0 || units.iter().all(|row| row == &units[0]) {

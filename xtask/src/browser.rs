@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::environment::Environment;
 
 /// Names it goes by on the path.
-const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome-stable"];
 /// The package on Debian.
 const PACKAGE: &str = "chromium";
 

@@ -36,7 +36,7 @@ pub(in crate::report) fn confusion(name: &str, run: &ReadRun, task: usize) -> Fi
         name: format!("{}-task-{task}-confusion", file_name(name)),
         title: format!("Confusion after task {task}"),
         about:
-            "A row is the class that an image shows, a column the class that was answered; the darker, the larger the \
+            "A row is the class that an image shows, a column the class that was answered; the stronger its colour, the larger the \
                 share of the row. Lines stand between past, present and future classes."
                 .to_owned(),
         alt: alt(run, task),
@@ -99,7 +99,7 @@ fn alt(run: &ReadRun, task: usize) -> String {
 
 /// A name that leaves room for the drawing.
 pub(super) fn short(name: &str) -> String {
-    const MOST: usize = 16;
+    const MOST: usize = 24;
     match name.chars().count() > MOST {
         true => name.chars().take(MOST - 1).chain(['…']).collect(),
         false => name.to_owned(),

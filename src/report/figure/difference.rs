@@ -24,7 +24,7 @@ fn comparable(base: &Kind<'_>, other: &Kind<'_>) -> bool {
 }
 
 /// Paired by seed where both have the seed; else the difference of the means.
-fn difference(base: &Kind<'_>, other: &Kind<'_>, metric: &str, task: usize) -> Option<Mean> {
+fn paired(base: &Kind<'_>, other: &Kind<'_>, metric: &str, task: usize) -> Option<Mean> {
     let pairs: Vec<f64> = other
         .runs
         .iter()
@@ -43,7 +43,7 @@ fn one(base: &Kind<'_>, other: &Kind<'_>) -> Figure {
     let tasks = base.finished().min(other.finished());
     let lines: Vec<(&str, Vec<Option<Mean>>)> = OVER
         .iter()
-        .map(|(metric, name)| (*name, (1..=tasks).map(|task| difference(base, other, metric, task)).collect()))
+        .map(|(metric, name)| (*name, (1..=tasks).map(|task| paired(base, other, metric, task)).collect()))
         .collect();
     let all = || lines.iter().flat_map(|(_, means)| means.iter().flatten());
     let low = all().map(|mean| 100.0 * (mean.value - mean.deviation.unwrap_or(0.0))).fold(0.0, f64::min);

@@ -1,4 +1,4 @@
-//! The few shapes that figures are made of, as SVG. Written by hand: ADR 11.
+//! The few shapes that figures are made of, as SVG. Written by hand: ADR 14.
 
 use std::fmt::Write;
 
