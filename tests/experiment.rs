@@ -25,6 +25,11 @@ fn bytes(run: &Path) -> Vec<u8> {
     std::fs::read(run.join("record.jsonl")).unwrap()
 }
 
+/// What a task kept to be drawn.
+fn features(run: &Path, task: usize) -> Vec<u8> {
+    std::fs::read(run.join(format!("tasks/{task:02}/features.safetensors"))).unwrap()
+}
+
 fn value(record: &Record, name: &str) -> f64 {
     metrics::find(name).unwrap().value(&record.run(), record.start.tasks.len()).unwrap()
 }
@@ -69,6 +74,7 @@ fn a_run_stopped_after_task_2_and_resumed_is_one_never_stopped() {
     assert!(!parts.join("tasks/03.tmp").exists());
     let weights = |run: &Path| std::fs::read(run.join("tasks/03/weights.safetensors")).unwrap();
     assert!(weights(&whole) == weights(&parts), "the resumed run gave other weights");
+    assert!(features(&whole, 3) == features(&parts, 3), "the resumed run kept other features");
 }
 
 #[test]
@@ -277,6 +283,7 @@ fn the_ghost_model_guesses_and_resumes() {
         Experiment::new(recipe.clone(), Device::Cpu).unwrap().run(&parts, Some(1), &mut Silent).unwrap();
         Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
         assert!(bytes(&whole) == bytes(&parts), "{name}: the resumed run gave another record");
+        assert!(features(&whole, 2) == features(&parts, 2), "{name}: the resumed run kept other features");
     }
     recipe.memory.per_class = 0;
     let record = run(recipe, &folder.path().join("no-memory"));

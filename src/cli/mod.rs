@@ -6,6 +6,7 @@ mod compare;
 mod data;
 mod demo;
 mod device;
+mod drawings;
 mod environment;
 mod inspect;
 mod list;
@@ -45,7 +46,7 @@ enum Verb {
     Demo(demo::Demo),
     /// Run a recipe, or go on with a run that was stopped
     Run(run::Run),
-    /// Show what runs found, from their folders alone
+    /// Show what runs found, from their folders alone: as tables, as figures, or as a page
     Report(report::Report),
     /// Compare models over seeds: paired differences, intervals, and a verdict
     Compare(compare::Compare),

@@ -47,6 +47,9 @@ impl Observer for Progress {
                 let images: usize = exemplars.iter().map(|(_, images)| images.len()).sum();
                 tracing::info!("{} keeps {images} images of {} classes", self.task, exemplars.len());
             }
+            Event::Scattered { scatter, .. } => {
+                tracing::debug!("{} keeps {} features to be drawn", self.task, scatter.real.len());
+            }
             Event::Read { images, .. } => tracing::debug!("{} read {} images", self.task, images.len()),
             Event::Evaluated { answers, .. } => {
                 let right =

@@ -1,6 +1,6 @@
 //! `prescient report`.
 
-use super::output;
+use super::{drawings, output};
 use crate::error::Result;
 use crate::experiment::{Record, RunFolder};
 use crate::report::{self, Format};
@@ -12,15 +12,29 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   prescient report runs/demo/ghost                          a table for the terminal
   prescient report runs/demo/* --format md                  tables for a README
-  prescient report runs/demo/* --format csv > demo.csv      every metric after every task, a line each")]
+  prescient report runs/demo/* --format csv > demo.csv      every metric after every task, a line each
+  prescient report runs/demo/* --html                       one page with all figures: report.html
+  prescient report runs/mine-seed* --html mine.html         seeds of one recipe: means and bands
+  prescient report runs/demo/ghost --figures figures        every figure as an .svg file
+
+Runs whose recipes differ in the seed alone are one kind. A page and figures need neither data nor weights nor a GPU, and
+the same folders give the same bytes.")]
 pub(super) struct Report {
     /// The folders of runs
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 
     /// The form of the tables
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, value_enum, default_value = "text", conflicts_with_all = ["html", "figures"])]
     format: FormatName,
+
+    /// Write one page that opens from disk in any browser; `report.html` unless given
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "report.html")]
+    html: Option<PathBuf>,
+
+    /// Write every figure as an .svg file into this folder
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
 }
 
 /// The form of a table.
@@ -49,6 +63,9 @@ impl From<FormatName> for Format {
 
 impl Report {
     pub(super) fn run(self) -> Result<()> {
+        if self.html.is_some() || self.figures.is_some() {
+            return drawings::write(&self.runs, self.html.as_deref(), self.figures.as_deref());
+        }
         let runs = read(&self.runs)?;
         output::print(&match (&runs[..], self.format) {
             ([(_, record)], FormatName::Text) => report::text(record),

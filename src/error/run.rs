@@ -38,6 +38,12 @@ pub enum RunError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A page is to be written where a folder is.
+    #[error("`{path}` is a folder; expected a file for the page")]
+    PageIsAFolder {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The recipe is not the one that the run began with.
     #[error("`{path}` is not the recipe that this run began with")]
     OtherRecipe {
@@ -91,6 +97,9 @@ impl RunError {
             }
             Self::NotARun { .. } => "a run is a folder that `prescient run` or `prescient demo` wrote".into(),
             Self::Damaged { .. } => "the run cannot be trusted any more: run it again".into(),
+            Self::PageIsAFolder { .. } => {
+                "runs come first, then the file: `prescient report RUN… --html report.html`".into()
+            }
             Self::OtherRecipe { .. } => {
                 "a run goes on as it began: undo the change (the record's first line has the recipe), or start a new run".into()
             }

@@ -2,11 +2,13 @@
 
 mod likeness;
 pub mod metrics;
+mod scatter;
 pub mod statistics;
 mod trade;
 
 pub use likeness::{Inspection, Likeness};
 pub use metrics::{METRICS, Metric};
+pub use scatter::{Points, Scatter, Zone};
 pub use trade::{Trade, harmonic};
 
 use crate::class::{Slot, Slots};

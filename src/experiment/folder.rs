@@ -7,14 +7,18 @@
 //! RUN/tasks/02/                the model after task 2: weights.safetensors, memory.json
 //!              record.jsonl    what happened in task 2
 //!              images.jsonl    which images it learned from, kept and was tested on
+//!              features.safetensors  a few features of each class, for figures
 //!              telemetry.json  how long it took and how much memory
 //! ```
 //!
 //! Everything is written under a temporary name and renamed when it is whole. The folder itself appears with its first
 //! finished task, so a run that fails before leaves nothing behind; one that is killed before leaves `RUN.NUMBER.tmp`.
 
-use super::record::{Line, Start};
+use super::record::{Line, Record, Start};
+use super::scatter;
+use super::telemetry::Spent;
 use crate::error::RunError;
+use crate::evaluation::Scatter;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,10 +28,22 @@ pub(super) const RECIPE: &str = "recipe.toml";
 pub(super) const RECORD: &str = "record.jsonl";
 /// Which images a task read.
 const IMAGES: &str = "images.jsonl";
+/// A few features of each class.
+const FEATURES: &str = "features.safetensors";
 const TASKS: &str = "tasks";
 const TELEMETRY: &str = "telemetry.json";
 /// For TensorBoard, which looks for `tfevents` in a name. Neither host nor time, so that equal runs have equal folders.
 const EVENTS: &str = "events.out.tfevents.prescient";
+
+/// What a task leaves behind beside its model and its lines.
+pub(super) struct Kept<'a> {
+    /// The text of the file that names each image.
+    pub(super) images: &'a str,
+    /// A few features of each class.
+    pub(super) scatter: &'a Scatter,
+    /// How long it took and how much memory.
+    pub(super) telemetry: &'a str,
+}
 
 /// A run folder.
 #[derive(Debug)]
@@ -97,20 +113,38 @@ impl RunFolder {
         self.task(task).join(RECORD)
     }
 
+    /// What task `task` took, where that was noted.
+    pub fn spent(&self, task: usize) -> Result<Option<Spent>, RunError> {
+        let path = self.task(task).join(TELEMETRY);
+        match fs::read_to_string(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            read => Spent::parse(&read.map_err(RunError::io(&path))?, &path).map(Some),
+        }
+    }
+
+    /// The features that were kept of task `task` of `record`; none in runs of early versions.
+    pub fn scatter(&self, record: &Record, task: usize) -> Result<Option<Scatter>, RunError> {
+        let path = self.task(task).join(FEATURES);
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(RunError::io(&path))?,
+        };
+        let images = record.evaluations().nth(task - 1).map_or(0, |evaluation| evaluation.answers.truth.len());
+        scatter::parse(&bytes, &path, record.start.classes.len(), images).map(Some)
+    }
+
     /// How many tasks are finished.
     pub fn finished(&self) -> usize {
         (1..).take_while(|&task| self.task_record(task).is_file()).count()
     }
 
-    /// Adds a finished task: `save` writes the model, then come its images, its telemetry and its lines, then the whole
-    /// record.
-    pub fn finish(
+    /// Adds a finished task: `save` writes the model, then come its other files and its lines, then the whole record.
+    pub(super) fn finish(
         &mut self,
         start: &Start,
         task: usize,
         lines: &[Line],
-        images: &str,
-        telemetry: &str,
+        kept: &Kept<'_>,
         save: impl FnOnce(&Path) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let (place, made) = (self.task(task), temporary(&self.task(task)));
@@ -118,9 +152,16 @@ impl RunFolder {
         fs::create_dir_all(&made).map_err(RunError::io(&made))?;
         save(&made)?;
         let text: String = lines.iter().map(|line| line.to_json() + "\n").collect();
-        for (name, text) in [(IMAGES, images), (TELEMETRY, telemetry), (RECORD, &text)] {
+        let features = scatter::to_bytes(kept.scatter);
+        let files: [(&str, &[u8]); 4] = [
+            (IMAGES, kept.images.as_bytes()),
+            (FEATURES, &features),
+            (TELEMETRY, kept.telemetry.as_bytes()),
+            (RECORD, text.as_bytes()),
+        ];
+        for (name, bytes) in files {
             let file = made.join(name);
-            fs::write(&file, text).map_err(RunError::io(&file))?;
+            fs::write(&file, bytes).map_err(RunError::io(&file))?;
         }
         fs::rename(&made, &place).map_err(RunError::io(&place))?;
         self.write_record(start)?;

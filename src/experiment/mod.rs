@@ -7,6 +7,7 @@ pub mod images;
 mod overrides;
 mod recipe;
 pub mod record;
+mod scatter;
 mod telemetry;
 
 pub use difference::differences;
@@ -14,10 +15,11 @@ pub use folder::RunFolder;
 pub use overrides::overridden;
 pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
+pub use telemetry::{Spent, StageSeconds};
 
 use crate::data::{Dataset, HeldOut, Sealed, Shelf, Source, fingerprint};
 use crate::error::{LearnError, Result, RunError, While};
-use crate::evaluation::Inspection;
+use crate::evaluation::{Inspection, Scatter};
 use crate::learner::{Event, Learner, Observer};
 use crate::model::Precision;
 use crate::scenario::{Order, Scenario};
@@ -182,9 +184,10 @@ impl Experiment {
             let looking_on = (&mut events, &mut *observer);
             let mut watch = (Recorder::new(scenario.classes()), (Telemetry::start(self.device), looking_on));
             learner.learn(scenario.task(number), &mut watch).when(|| format!("learn task {number}"))?;
-            let (Recorder { lines, images, .. }, (telemetry, _)) = watch;
+            let (Recorder { lines, images, scatter, .. }, (telemetry, _)) = watch;
             events.check()?;
-            folder.finish(&self.start, number, &lines, &images, &telemetry.finish(), |task| learner.save(task))?;
+            let kept = folder::Kept { images: &images, scatter: &scatter, telemetry: &telemetry.finish() };
+            folder.finish(&self.start, number, &lines, &kept, |task| learner.save(task))?;
         }
         Ok(Record::read(&folder.record())?)
     }
@@ -196,11 +199,13 @@ struct Recorder {
     lines: Vec<Line>,
     /// The file that names each image.
     images: String,
+    /// What is kept to be drawn.
+    scatter: Scatter,
 }
 
 impl Recorder {
     fn new(classes: usize) -> Self {
-        Self { classes, lines: Vec::new(), images: String::new() }
+        Self { classes, lines: Vec::new(), images: String::new(), scatter: Scatter::default() }
     }
 }
 
@@ -223,6 +228,10 @@ impl Observer for Recorder {
             Event::Read { task, stages, images } => {
                 self.images = images::to_jsonl(images);
                 Line::Images(images::summary(task, stages, images, &self.images))
+            }
+            Event::Scattered { scatter, .. } => {
+                self.scatter = scatter.clone();
+                return;
             }
             Event::TaskStarted { .. } | Event::StageStarted { .. } | Event::Step => return,
         };

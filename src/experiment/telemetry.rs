@@ -1,7 +1,9 @@
 //! How long a task took and how much memory: facts of the machine, kept apart from the record.
 
+use crate::error::RunError;
 use crate::learner::{Event, Observer};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::time::Instant;
 use tch::Device;
 
@@ -12,18 +14,37 @@ pub(super) struct Telemetry {
     stages: Vec<(&'static str, Instant)>,
 }
 
-#[derive(Serialize)]
-struct Report {
-    seconds: f64,
-    stages: Vec<StageSeconds>,
-    peak_ram_bytes: Option<u64>,
-    peak_vram_bytes: Option<u64>,
+/// What a task took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// From its first to its last moment.
+    pub seconds: f64,
+    /// Stage by stage, in order.
+    pub stages: Vec<StageSeconds>,
+    /// The most memory that the process held so far.
+    pub peak_ram_bytes: Option<u64>,
+    /// The most memory of the GPU.
+    pub peak_vram_bytes: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct StageSeconds {
-    stage: &'static str,
-    seconds: f64,
+/// What a stage took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageSeconds {
+    /// Its name.
+    pub stage: String,
+    /// How long it was.
+    pub seconds: f64,
+}
+
+impl Spent {
+    /// Reads what [`Telemetry::finish`] wrote; `path` is named in errors.
+    pub(super) fn parse(text: &str, path: &Path) -> Result<Self, RunError> {
+        serde_json::from_str(text).map_err(|error| RunError::Damaged {
+            path: path.to_owned(),
+            line: Some(error.line()),
+            reason: error.to_string(),
+        })
+    }
 }
 
 impl Telemetry {
@@ -37,15 +58,18 @@ impl Telemetry {
         let end = Instant::now();
         let ends = self.stages.iter().skip(1).map(|(_, began)| *began).chain([end]);
         let stages = self.stages.iter().zip(ends);
-        let report = Report {
+        let spent = Spent {
             seconds: (end - self.began).as_secs_f64(),
             stages: stages
-                .map(|(&(stage, began), end)| StageSeconds { stage, seconds: (end - began).as_secs_f64() })
+                .map(|(&(stage, began), end)| StageSeconds {
+                    stage: stage.to_owned(),
+                    seconds: (end - began).as_secs_f64(),
+                })
                 .collect(),
             peak_ram_bytes: torch_shim::peak_ram(),
             peak_vram_bytes: self.device.is_cuda().then(|| torch_shim::peak_memory(self.device)).flatten(),
         };
-        serde_json::to_string_pretty(&report).expect("plain data") + "\n"
+        serde_json::to_string_pretty(&spent).expect("plain data") + "\n"
     }
 }
 

@@ -1,6 +1,7 @@
 //! Asks for the class of every test image, of all classes.
 
 use super::observer::Event;
+use super::scatter::Collector;
 use super::{Learner, Lesson};
 use crate::class::Slot;
 use crate::error::LearnError;
@@ -20,10 +21,12 @@ impl Learner {
 
         let all: Vec<Slot> = (0..lesson.task.scenario().classes()).map(|slot| Slot(slot as u16)).collect();
         let mut answers = Answers { offset: lesson.offset, own_offset: lesson.own_offset, ..Default::default() };
+        let mut collector = Collector::new(&album, self.seeds);
         for shown in self.show_test(&album, BATCH) {
             let shown = shown?;
+            let features = self.network.look(&self.images(shown.look())).features;
+            collector.take(&features, &shown.look().slots)?;
             let similarities = no_grad(|| {
-                let features = self.network.look(&self.images(shown.look())).features;
                 let similarities = match &lesson.complete {
                     Some(proxies) => self.settings.model.similarity.between(&features, proxies),
                     None => self.classifier.similarities(&features),
@@ -43,6 +46,8 @@ impl Learner {
             return Err(LearnError::Diverged { task: lesson.task.number() });
         }
         lesson.observer.notice(&Event::Evaluated { task: lesson.task.number(), answers: &answers });
+        let scatter = self.scatter(lesson, collector)?;
+        lesson.observer.notice(&Event::Scattered { task: lesson.task.number(), scatter: &scatter });
         Ok(answers)
     }
 }

@@ -11,6 +11,7 @@ mod inspect;
 pub mod observer;
 mod optimizer;
 mod remember;
+mod scatter;
 mod shown;
 mod steps;
 mod stock;
@@ -26,7 +27,7 @@ pub use train::TrainSettings;
 
 use crate::data::{Loader, Normalization, Sample, Sealed, TaskData, View};
 use crate::error::LearnError;
-use crate::evaluation::Answers;
+use crate::evaluation::{Answers, Points, Zone};
 use crate::loss::LossSettings;
 use crate::memory::{Memory, MemorySettings};
 use crate::model::{Compute, CosineClassifier, FeatureBank, Generator, GeneratorKind, ModelSettings, Network};
@@ -102,6 +103,8 @@ struct Lesson<'a> {
     bank: Option<FeatureBank>,
     /// The proxies of all classes, seen and future.
     complete: Option<Tensor>,
+    /// Some ghosts, and where the future is expected: to be drawn.
+    ghost_points: Option<(Points, Vec<Zone>)>,
     /// What is taken off the scores of seen classes for the best harmonic mean.
     offset: Option<f32>,
     /// What the model takes off them for its own answers.
@@ -204,6 +207,7 @@ impl Learner {
             ghosts: None,
             bank: None,
             complete: None,
+            ghost_points: None,
             offset: None,
             own_offset: None,
             observer,

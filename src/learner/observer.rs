@@ -2,7 +2,7 @@
 
 use crate::class::Slot;
 use crate::data::Reading;
-use crate::evaluation::Answers;
+use crate::evaluation::{Answers, Scatter};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -51,6 +51,13 @@ pub enum Event<'a> {
         task: usize,
         /// The answers.
         answers: &'a Answers,
+    },
+    /// Some features were kept, to be drawn.
+    Scattered {
+        /// The task, from 1.
+        task: usize,
+        /// The features.
+        scatter: &'a Scatter,
     },
     /// The task is over, and these images were read for it.
     Read {

@@ -1,16 +1,25 @@
-//! What a run found, as text. Made from the record alone: no data, no model, no GPU.
+//! What a run found, as text, as figures and as a page. Made from the run's folder alone: no data, no model, no GPU.
 
 mod compare;
+mod figure;
+mod gallery;
 mod grid;
 mod inspection;
+mod page;
 pub mod paper;
+mod runs;
 mod side;
 mod tables;
 mod text;
+mod tsne;
 
 pub use compare::Comparison;
+pub use figure::{Figure, Table};
+pub use gallery::{Aspect, Detail, Gallery};
 pub use grid::{Format, Grid};
 pub use inspection::inspection;
+pub use page::page;
+pub use runs::{Kind, Mean, ReadRun, Time};
 pub use side::side_by_side;
 pub use tables::tables;
 pub use text::text;

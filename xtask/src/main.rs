@@ -4,6 +4,7 @@
 
 mod args;
 mod bench;
+mod browser;
 mod environment;
 mod error;
 mod setup;
@@ -45,6 +46,7 @@ fn carry_out(request: &Request) -> Result<(), Error> {
         }
         Request::Test => {
             let libtorch = setup::ensure(&environment, setup::Wish::Whichever)?;
+            browser::ensure(&environment);
             steps::test(&environment, &libtorch)
         }
     }

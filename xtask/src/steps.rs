@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::browser;
 use crate::environment::Environment;
 use crate::error::Error;
 
@@ -61,6 +62,7 @@ pub(crate) fn test(environment: &Environment, libtorch: &Path) -> Result<(), Err
     }
     eprintln!("\n{}", summary(&times));
     eprintln!("{}", data_note(environment));
+    eprintln!("{}", browser::note(environment));
     Ok(())
 }
 

@@ -1,0 +1,258 @@
+//! What a report is made of: the folders of runs, read whole, and the kinds of runs among them.
+
+use crate::class::Slots;
+use crate::error::Result;
+use crate::evaluation::{Run, Scatter, metrics};
+use crate::experiment::record::{Epoch, Line};
+use crate::experiment::{Recipe, Record, RunFolder, Spent};
+use std::path::Path;
+
+/// A run folder, read.
+#[derive(Clone, Debug)]
+pub struct ReadRun {
+    /// What the folder is called.
+    pub folder: String,
+    /// What happened.
+    pub record: Record,
+    /// The record as metrics see it.
+    pub run: Run,
+    /// Features after each finished task; none in runs of early versions.
+    pub scatters: Vec<Option<Scatter>>,
+    /// What each finished task took.
+    pub spent: Vec<Option<Spent>>,
+}
+
+/// Runs of one recipe that differ in their seeds alone.
+#[derive(Clone, Debug)]
+pub struct Kind<'a> {
+    /// What it is called.
+    pub name: String,
+    /// By seed.
+    pub runs: Vec<&'a ReadRun>,
+}
+
+/// A mean over seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mean {
+    /// The mean.
+    pub value: f64,
+    /// The sample deviation, of several.
+    pub deviation: Option<f64>,
+}
+
+/// Where a class stands after a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    /// It came before.
+    Past,
+    /// It came with the task.
+    Present,
+    /// It has not come.
+    Future,
+}
+
+impl Time {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Time::Past => "past",
+            Time::Present => "present",
+            Time::Future => "future",
+        }
+    }
+}
+
+impl ReadRun {
+    /// Reads all that figures need: neither data nor weights.
+    pub fn read(path: &Path) -> Result<Self> {
+        let folder = RunFolder::open(path)?;
+        let record = Record::read(&folder.record())?;
+        let run = record.run();
+        let tasks = 1..=run.tasks.len();
+        let scatters = tasks.clone().map(|task| folder.scatter(&record, task)).collect::<Result<_, _>>()?;
+        let spent = tasks.map(|task| folder.spent(task)).collect::<Result<_, _>>()?;
+        Ok(Self { folder: called(path), record, run, scatters, spent })
+    }
+
+    /// How many tasks are finished.
+    pub fn finished(&self) -> usize {
+        self.run.tasks.len()
+    }
+
+    /// The value of a metric after a task, from 1.
+    pub fn value(&self, metric: &str, task: usize) -> Option<f64> {
+        metrics::find(metric).and_then(|metric| metric.value(&self.run, task))
+    }
+
+    /// Whether the model has answers for classes that have not come.
+    pub fn guesses(&self) -> bool {
+        self.run.tasks.iter().any(|task| task.answers.unseen.is_some())
+    }
+
+    /// Past, present and future of task `task`, from 1.
+    pub fn times(&self, task: usize) -> [(Time, Slots); 3] {
+        let run = &self.run;
+        [(Time::Past, run.past(task)), (Time::Present, run.tasks[task - 1].present), (Time::Future, run.unseen(task))]
+    }
+
+    /// Where the class in `slot` stands after task `task`.
+    pub fn time(&self, slot: usize, task: usize) -> Time {
+        let present = self.run.tasks[task - 1].present.range();
+        match slot {
+            slot if slot < present.start => Time::Past,
+            slot if slot < present.end => Time::Present,
+            _ => Time::Future,
+        }
+    }
+
+    /// The epochs of the record, in order.
+    pub fn epochs(&self) -> impl Iterator<Item = &Epoch> {
+        self.record.lines.iter().filter_map(|line| match line {
+            Line::Epoch(epoch) => Some(epoch),
+            _ => None,
+        })
+    }
+
+    /// The recipe without its seed: what runs of one kind share.
+    fn recipe(&self) -> String {
+        let start = &self.record.start;
+        // A recipe of another version may not read; its text still tells kinds apart.
+        Recipe::parse(&start.recipe, Path::new("record.jsonl"))
+            .map_or_else(|_| start.recipe.clone(), |recipe| Recipe { seed: 0, ..recipe }.to_toml())
+    }
+}
+
+impl<'a> Kind<'a> {
+    /// The kinds among `runs`, in the order in which they are first met.
+    pub fn among(runs: &'a [ReadRun]) -> Vec<Self> {
+        let mut kinds: Vec<(String, Vec<&ReadRun>)> = Vec::new();
+        for run in runs {
+            let recipe = run.recipe();
+            match kinds.iter_mut().find(|(known, _)| *known == recipe) {
+                Some((_, runs)) => runs.push(run),
+                None => kinds.push((recipe, vec![run])),
+            }
+        }
+        let mut named: Vec<Self> = Vec::new();
+        for (_, mut runs) in kinds {
+            runs.sort_by_key(|run| run.record.start.seed);
+            let name = shared_name(&runs);
+            let same =
+                named.iter().filter(|kind| kind.name == name || kind.name.starts_with(&format!("{name} ("))).count();
+            let name = if same == 0 { name } else { format!("{name} ({})", same + 1) };
+            named.push(Self { name, runs });
+        }
+        named
+    }
+
+    /// The run that stands for the kind where one is drawn: that of the lowest seed.
+    pub fn first(&self) -> &'a ReadRun {
+        self.runs[0]
+    }
+
+    /// How many tasks all of its runs have finished.
+    pub fn finished(&self) -> usize {
+        self.runs.iter().map(|run| run.finished()).min().unwrap_or(0)
+    }
+
+    /// A metric after a task, over seeds; none where one of the runs has none.
+    pub fn mean(&self, metric: &str, task: usize) -> Option<Mean> {
+        let values: Option<Vec<f64>> = self.runs.iter().map(|run| run.value(metric, task)).collect();
+        values.and_then(|values| Mean::of(&values))
+    }
+
+    /// Its seeds, as people read them.
+    pub fn seeds(&self) -> String {
+        let seeds: Vec<String> = self.runs.iter().map(|run| run.record.start.seed.to_string()).collect();
+        format!("{} {}", if seeds.len() == 1 { "seed" } else { "seeds" }, seeds.join(", "))
+    }
+}
+
+impl Mean {
+    /// Of some values; none of none.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let count = values.len() as f64;
+        let value = values.iter().sum::<f64>() / count;
+        let squares = values.iter().map(|each| (each - value).powi(2)).sum::<f64>();
+        let deviation = (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
+        (!values.is_empty()).then_some(Self { value, deviation })
+    }
+}
+
+fn called(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    whole.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// What the folders of runs have in common: `mine` of `mine-seed1` and `mine-seed2`.
+fn shared_name(runs: &[&ReadRun]) -> String {
+    let first = runs[0].folder.as_str();
+    let shared = runs.iter().fold(first.len(), |shared, run| {
+        let same = first.bytes().zip(run.folder.bytes()).take_while(|(a, b)| a == b).count();
+        shared.min(same)
+    });
+    let shared = (0..=shared).rev().find(|end| first.is_char_boundary(*end)).unwrap_or(0);
+    let without_seed = |name: &str| {
+        let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let name = name.strip_suffix("seed").unwrap_or(name);
+        name.trim_end_matches(['-', '_', '.', ' ']).to_owned()
+    };
+    let (name, seed) = (&first[..shared], format!("seed{}", runs[0].record.start.seed));
+    let name = if runs.len() > 1 || name.ends_with(&seed) { without_seed(name) } else { name.to_owned() };
+    if name.is_empty() { first.to_owned() } else { name }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+    use crate::report::text::testing::record;
+
+    /// A made-up run called `folder`, with a seed: `answers[i]` as in [`record`].
+    pub(in crate::report) fn read_run(folder: &str, seed: u32, recipe: &str, answers: &[[u16; 8]]) -> ReadRun {
+        let mut record = record(answers);
+        record.start.seed = seed;
+        record.start.recipe = recipe.to_owned();
+        let run = record.run();
+        let none = answers.len();
+        ReadRun { folder: folder.to_owned(), record, run, scatters: vec![None; none], spent: vec![None; none] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::read_run;
+    use super::*;
+
+    const ANSWERS: [[u16; 8]; 1] = [[0, 0, 1, 1, 0, 1, 0, 1]];
+
+    #[test]
+    fn runs_that_differ_in_their_seed_alone_are_of_one_kind() {
+        let runs = [
+            read_run("base-seed2", 2, "seed = 2\n", &ANSWERS),
+            read_run("ghost-seed1", 1, "seed = 1\n[train]\nepochs = 3\n", &ANSWERS),
+            read_run("base-seed1", 1, "seed = 1\n", &ANSWERS),
+        ];
+        let kinds = Kind::among(&runs);
+        let names: Vec<_> = kinds.iter().map(|kind| (kind.name.as_str(), kind.seeds())).collect();
+        assert_eq!(names, [("base", "seeds 1, 2".to_owned()), ("ghost", "seed 1".to_owned())]);
+    }
+
+    #[test]
+    fn kinds_of_one_name_are_numbered() {
+        let runs = [
+            read_run("run", 1, "[train]\nepochs = 1\n", &ANSWERS),
+            read_run("run", 1, "[train]\nepochs = 2\n", &ANSWERS),
+            read_run("run", 1, "[train]\nepochs = 3\n", &ANSWERS),
+        ];
+        let names: Vec<_> = Kind::among(&runs).into_iter().map(|kind| kind.name).collect();
+        assert_eq!(names, ["run", "run (2)", "run (3)"]);
+    }
+
+    /// 1, 2, 6: mean 3, squares 4 + 1 + 9 over 2.
+    #[test]
+    fn mean_and_deviation_by_hand() {
+        assert_eq!(Mean::of(&[1.0, 2.0, 6.0]), Some(Mean { value: 3.0, deviation: Some(7f64.sqrt()) }));
+        assert_eq!(Mean::of(&[2.0]), Some(Mean { value: 2.0, deviation: None }));
+        assert_eq!(Mean::of(&[]), None);
+    }
+}

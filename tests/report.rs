@@ -1,0 +1,302 @@
+//! Reports of real runs: from the folder alone, the same bytes again, and a page that works in a real browser.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use assert_cmd::Command;
+use common::small_recipe;
+use headless_chrome::browser::tab::point::Point;
+use headless_chrome::protocol::cdp::{Network, types::Event};
+use headless_chrome::{Browser, LaunchOptions, Tab};
+use prescient::experiment::{Experiment, Recipe, Record};
+use prescient::learner::Silent;
+use prescient::model::{Backbone, GeneratorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+use tch::Device;
+use tempfile::TempDir;
+
+/// A base and a ghost run with features in a plane, and one with features of 32 numbers: small, once for all tests.
+fn runs() -> &'static Path {
+    static RUNS: OnceLock<TempDir> = OnceLock::new();
+    let folder = RUNS.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut base = Recipe { seed: 1, ..small_recipe() };
+        base.data = prescient::data::Source::Synthetic(prescient::data::SyntheticSettings {
+            train: 8,
+            test: 4,
+            ..Default::default()
+        });
+        base.train.epochs = 1;
+        base.finetune.epochs = 1;
+        base.complete.epochs = 2;
+        base.ghosts.per_class = 20;
+        let mut wide = base.clone();
+        wide.ghosts.generator = GeneratorKind::Gaussian(Default::default());
+        let Backbone::SmallCnn(cnn) = &mut base.model.backbone else { panic!("a small CNN") };
+        cnn.features = 2;
+        let mut ghost = base.clone();
+        ghost.ghosts.generator = GeneratorKind::Gaussian(Default::default());
+        for (name, recipe) in [("base", base), ("ghost", ghost), ("wide", wide)] {
+            let experiment = Experiment::new(recipe, Device::Cpu).unwrap();
+            experiment.run(&folder.path().join(name), None, &mut Silent).unwrap();
+        }
+        folder
+    });
+    folder.path()
+}
+
+fn record(name: &str) -> Record {
+    Record::read(&runs().join(name).join("record.jsonl")).unwrap()
+}
+
+fn report(arguments: &[&Path]) -> Command {
+    let mut command = Command::cargo_bin("prescient").unwrap();
+    command.arg("report").args(arguments);
+    command
+}
+
+/// The page of `names`, written once more each time it is asked for.
+fn page(names: &[&str], out: &Path) -> PathBuf {
+    let file = out.join("report.html");
+    let runs: Vec<PathBuf> = names.iter().map(|name| runs().join(name)).collect();
+    let runs: Vec<&Path> = runs.iter().map(PathBuf::as_path).collect();
+    report(&runs).arg("--html").arg(&file).assert().success();
+    file
+}
+
+/// All files of a folder below, copied.
+fn copy(from: &Path, to: &Path) {
+    common::copy_files(from, to);
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir()) {
+        copy(&entry.path(), &to.join(entry.file_name()));
+    }
+}
+
+#[test]
+fn the_same_folder_gives_the_same_page_and_figures() {
+    let out = tempfile::tempdir().unwrap();
+    let [one, two] = ["one", "two"].map(|name| out.path().join(name));
+    for place in [&one, &two] {
+        std::fs::create_dir(place).unwrap();
+        page(&["base", "wide"], place);
+        report(&[&runs().join("wide")]).arg("--figures").arg(place).assert().success();
+    }
+    let names = |place: &Path| {
+        let mut names: Vec<_> = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&one), names(&two));
+    assert!(names(&one).iter().any(|name| name == "wide-task-1-map-unseen.svg"), "{:?}", names(&one));
+    for name in names(&one) {
+        let same = std::fs::read(one.join(&name)).unwrap() == std::fs::read(two.join(&name)).unwrap();
+        assert!(same, "{name:?} is another the second time");
+    }
+}
+
+#[test]
+fn a_report_needs_neither_weights_nor_features() {
+    let out = tempfile::tempdir().unwrap();
+    let old = out.path().join("old");
+    copy(&runs().join("ghost"), &old);
+    for task in ["01", "02", "03"] {
+        for file in ["weights.safetensors", "memory.json", "images.jsonl", "features.safetensors", "telemetry.json"] {
+            std::fs::remove_file(old.join("tasks").join(task).join(file)).unwrap();
+        }
+    }
+    let file = out.path().join("old.html");
+    report(&[&old]).arg("--html").arg(&file).assert().success();
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("kept no features") && text.contains("Who is taken for whom"));
+}
+
+#[test]
+fn damaged_features_are_told_as_such_and_leave_no_page() {
+    let out = tempfile::tempdir().unwrap();
+    let damaged = out.path().join("damaged");
+    copy(&runs().join("ghost"), &damaged);
+    std::fs::write(damaged.join("tasks/02/features.safetensors"), b"half").unwrap();
+    let file = out.path().join("report.html");
+    let told = report(&[&damaged]).arg("--html").arg(&file).assert().code(2);
+    let told = String::from_utf8_lossy(&told.get_output().stderr).into_owned();
+    assert!(told.contains("tasks/02/features.safetensors") && told.contains("hint:"), "{told}");
+    assert!(!file.exists());
+    let told = report(&[&runs().join("ghost")]).arg("--html").arg(&damaged).assert().code(2);
+    assert!(String::from_utf8_lossy(&told.get_output().stderr).contains("is a folder; expected a file"));
+}
+
+/// A browser with the page open, and what it complained about or asked for.
+struct Opened {
+    _browser: Browser,
+    tab: Arc<Tab>,
+    told: Arc<Mutex<Vec<String>>>,
+}
+
+/// Opens `file` from disk; says so and answers none where there is no browser.
+fn open(file: &Path) -> Option<Opened> {
+    let Ok(path) = headless_chrome::browser::default_executable() else {
+        eprintln!("left out: no Chromium on the path; `apt-get install chromium`, or set CHROME to run this test");
+        return None;
+    };
+    let options = LaunchOptions::default_builder()
+        .path(Some(path))
+        .sandbox(false)
+        .window_size(Some((1280, 900)))
+        .idle_browser_timeout(Duration::from_secs(120))
+        .build()
+        .unwrap();
+    let browser = Browser::new(options).unwrap();
+    let tab = browser.new_tab().unwrap();
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    tab.enable_log().unwrap().enable_runtime().unwrap();
+    tab.call_method(Network::Enable {
+        max_total_buffer_size: None,
+        max_resource_buffer_size: None,
+        max_post_data_size: None,
+        report_direct_socket_traffic: None,
+        enable_durable_messages: None,
+    })
+    .unwrap();
+    let noted = told.clone();
+    tab.add_event_listener(Arc::new(move |event: &Event| {
+        let told = match event {
+            Event::LogEntryAdded(event) => format!("log: {:?}", event.params.entry.text),
+            Event::RuntimeExceptionThrown(event) => format!("exception: {:?}", event.params.exception_details.text),
+            Event::RuntimeConsoleAPICalled(_) => "console".to_owned(),
+            Event::NetworkRequestWillBeSent(event) => format!("request: {}", event.params.request.url),
+            _ => return,
+        };
+        noted.lock().unwrap().push(told);
+    }))
+    .unwrap();
+    tab.navigate_to(&format!("file://{}", file.display())).unwrap().wait_until_navigated().unwrap();
+    Some(Opened { _browser: browser, tab, told })
+}
+
+impl Opened {
+    /// What `script` gives, as JSON.
+    fn ask(&self, script: &str) -> serde_json::Value {
+        let answer = self.tab.evaluate(&format!("JSON.stringify({script})"), true).unwrap();
+        let text = answer.value.unwrap_or_else(|| panic!("{script}: {:?}", answer.description));
+        serde_json::from_str(text.as_str().unwrap()).unwrap()
+    }
+
+    /// What the page says where one points at the middle of the first such element that can be seen.
+    fn hover(&self, selector: &str) -> String {
+        let at = self.ask(&format!(
+            "(() => {{ const element = [...document.querySelectorAll({selector:?})].find((e) => e.getClientRects().length); \
+             element.scrollIntoView({{ block: 'center' }}); const box = element.getBoundingClientRect(); \
+             return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
+        ));
+        let point = Point { x: at[0].as_f64().unwrap(), y: at[1].as_f64().unwrap() };
+        // Scrolling puts the last word away, and the event of it may come late.
+        for _ in 0..50 {
+            self.tab.move_mouse_to_point(Point { x: point.x + 1.0, y: point.y }).unwrap();
+            self.tab.move_mouse_to_point(point).unwrap();
+            let said =
+                self.ask("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent");
+            if said != "" {
+                return said.as_str().unwrap().to_owned();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        String::new()
+    }
+
+    /// The names of the figures of tasks that can be seen.
+    fn seen(&self) -> Vec<String> {
+        let names = self.ask(
+            "[...document.querySelectorAll('figure[data-task]')].filter((f) => f.getClientRects().length).map((f) => f.dataset.name)",
+        );
+        names.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+    }
+}
+
+#[test]
+fn the_page_opens_from_disk_and_its_slider_moves_the_figures() {
+    let out = tempfile::tempdir().unwrap();
+    let file = page(&["base", "ghost", "wide"], out.path());
+    let Some(opened) = open(&file) else { return };
+    let tasks = |task: usize| -> bool {
+        let seen = opened.seen();
+        seen.len() >= 9 && seen.iter().all(|name| name.contains(&format!("-task-{task}-")))
+    };
+    assert!(tasks(3), "the last task first: {:?}", opened.seen());
+    opened.ask("(document.getElementById('task').focus(), 1)");
+    opened.tab.press_key("ArrowLeft").unwrap();
+    assert!(tasks(2), "{:?}", opened.seen());
+    assert_eq!(opened.ask("document.getElementById('task-name').textContent"), "2 of 3 · 18 classes have come");
+    opened.tab.press_key("Home").unwrap();
+    assert!(tasks(1), "{:?}", opened.seen());
+    let whats: Vec<String> = opened.seen().into_iter().filter(|name| name.starts_with("ghost")).collect();
+    assert_eq!(whats, ["ghost-task-1-space", "ghost-task-1-confusion", "ghost-task-1-classes"]);
+
+    let before = opened.ask("getComputedStyle(document.documentElement).backgroundColor");
+    opened.ask("(document.getElementById('theme').click(), 1)");
+    assert_ne!(opened.ask("getComputedStyle(document.documentElement).backgroundColor"), before, "night and day");
+
+    let told = opened.told.lock().unwrap();
+    let page = format!("request: file://{}", file.display());
+    assert!(told.iter().all(|told| *told == page), "{told:?}");
+    assert!(told.contains(&page), "requests are listened to");
+}
+
+#[test]
+fn hovering_tells_what_the_record_says() {
+    let out = tempfile::tempdir().unwrap();
+    let file = page(&["base", "ghost", "wide"], out.path());
+    let Some(opened) = open(&file) else { return };
+    let record = record("ghost");
+    let run = record.run();
+    let classes = &record.start.classes;
+    let rows = run.tasks[2].confusion.rows();
+    let (shown, answered) = (0..24)
+        .flat_map(|shown| (0..24).map(move |answered| (shown, answered)))
+        .find(|(shown, answered)| shown != answered && rows[*shown][*answered] > 0)
+        .unwrap();
+    let said = opened.hover(&format!("[data-name=ghost-task-3-confusion] [data-cell='{shown},{answered}']"));
+    let count = rows[shown][answered];
+    assert_eq!(said, format!("{} taken for {}: {count} of 4", classes[shown], classes[answered]));
+
+    let accuracy = prescient::evaluation::metrics::find("accuracy").unwrap().value(&run, 2).unwrap();
+    let said = opened.hover("[data-name=accuracy-all] [data-tip^='ghost, task 2']");
+    assert_eq!(said, format!("ghost, task 2: {:.1} %", 100.0 * accuracy));
+
+    let right = rows[5][5];
+    let said = opened.hover(&format!("[data-name=ghost-task-3-classes] [data-tip^='{} (']", classes[5]));
+    assert_eq!(said, format!("{} (past): {right} of 4 right, {:.1} %", classes[5], 25.0 * f64::from(right)));
+
+    // Points overlap, so the one on top answers: it must be one of the kept images with what was answered for it.
+    let said = opened.hover("[data-name=wide-task-3-map-seen] [data-point]");
+    assert!(classes.iter().any(|class| said.starts_with(&format!("{class} ("))) && said.contains("answered"), "{said}");
+}
+
+#[test]
+fn the_keyboard_reaches_every_control_and_shows_where_it_is() {
+    let out = tempfile::tempdir().unwrap();
+    let file = page(&["ghost"], out.path());
+    let Some(opened) = open(&file) else { return };
+    let controls = opened.ask(
+        "(() => { const all = [...document.querySelectorAll('a[href],button,input,summary,[tabindex]')]; \
+         const seen = all.filter((e) => e.checkVisibility()); seen.forEach((e, i) => { e.dataset.control = i; }); \
+         return seen.length; })()",
+    );
+    let controls = controls.as_u64().unwrap() as usize;
+    assert!(controls > 30, "{controls} controls");
+    let mut reached = vec![false; controls];
+    for _ in 0..controls + 2 {
+        opened.tab.press_key("Tab").unwrap();
+        let at = opened.ask(
+            "(() => { const e = document.activeElement; const style = getComputedStyle(e); \
+             return [Number(e.dataset.control ?? -1), style.outlineStyle, parseFloat(style.outlineWidth)]; })()",
+        );
+        if let Some(control) = at[0].as_u64() {
+            reached[control as usize] = true;
+            assert!(at[1] != "none" && at[2].as_f64().unwrap() >= 2.0, "control {control} does not show: {at}");
+        }
+    }
+    let missed: Vec<usize> = (0..controls).filter(|control| !reached[*control]).collect();
+    assert!(missed.is_empty(), "not reached: {missed:?}");
+}

@@ -1,0 +1,116 @@
+//! A Chromium for the tests of the report page: found, or installed where that takes one command and no question.
+//!
+//! Tests pass without one, and say that they were left out; so does `cargo xtask test`, at its end.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::environment::Environment;
+
+/// Names it goes by on the path.
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome-stable"];
+/// The package on Debian.
+const PACKAGE: &str = "chromium";
+
+/// The browser that tests will find, where there is one: what `CHROME` names, or the first on the path.
+pub(crate) fn found(environment: &Environment) -> Option<PathBuf> {
+    let own = environment.variable("CHROME").map(PathBuf::from).filter(|browser| browser.is_file());
+    own.or_else(|| NAMES.iter().find_map(|name| environment.program(name)))
+}
+
+/// Looks for a browser, and installs one where we are root and have apt-get. Whether it worked is seen by [`found`]: tests
+/// can do without, so nothing here is an error.
+pub(crate) fn ensure(environment: &Environment) {
+    if found(environment).is_some() || !is_root(environment) {
+        return;
+    }
+    let Some(apt) = environment.program("apt-get") else { return };
+    eprintln!("set-up: installing `{PACKAGE}` with apt-get, for the tests of the report page");
+    let run = |arguments: &[&str]| {
+        let mut command = environment.command(&apt);
+        quiet(command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    // The lists of a fresh machine are empty; those of an old one may name a version that is gone.
+    if !run(&["update", "-qq"]) || !run(&["install", "-y", "-qq", "--no-install-recommends", PACKAGE]) {
+        eprintln!("set-up: apt-get could not install `{PACKAGE}`");
+    }
+}
+
+/// What is to be said at the end.
+pub(crate) fn note(environment: &Environment) -> String {
+    match found(environment) {
+        Some(browser) => format!("tests of the report page were run in {}", browser.display()),
+        None => "left out: tests of the report page in a browser; install Chromium (on Debian `sudo apt-get install \
+                 chromium`), or set CHROME to run them"
+            .to_owned(),
+    }
+}
+
+fn is_root(environment: &Environment) -> bool {
+    let Some(id) = environment.program("id") else { return false };
+    let answer = environment.command(id).arg("-u").stdin(Stdio::null()).output();
+    answer.is_ok_and(|answer| answer.stdout.trim_ascii() == b"0")
+}
+
+/// Whether a command succeeds; what it says goes to stderr, for stdout belongs to what is run afterwards.
+fn quiet(command: &mut Command) -> bool {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    /// An environment whose path is `folder` alone.
+    fn environment(folder: &Path) -> Environment {
+        let mut environment = Environment::of_this_process().expect("a root");
+        environment.variables.insert("PATH".into(), folder.into());
+        environment.variables.remove(std::ffi::OsStr::new("CHROME"));
+        environment
+    }
+
+    fn program(folder: &Path, name: &str, script: &str) {
+        let file = folder.join(name);
+        fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("a temporary folder");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("our own file");
+    }
+
+    #[test]
+    fn a_browser_on_the_path_is_taken_and_nothing_installed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        program(folder.path(), "chromium", "exit 0");
+        program(folder.path(), "id", "echo 0");
+        program(folder.path(), "apt-get", "echo asked > \"$(dirname \"$0\")/asked\"");
+        let environment = environment(folder.path());
+        ensure(&environment);
+        assert!(!folder.path().join("asked").exists());
+        assert!(note(&environment).starts_with("tests of the report page were run in"));
+    }
+
+    #[test]
+    fn root_installs_one_and_others_are_told() {
+        for (user, installed) in [("0", true), ("1000", false)] {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            program(folder.path(), "id", &format!("echo {user}"));
+            let made = folder.path().join("chromium");
+            program(folder.path(), "apt-get", &format!("if [ \"$1\" = install ]; then : > '{}'; fi", made.display()));
+            let environment = environment(folder.path());
+            ensure(&environment);
+            assert_eq!(found(&environment).is_some(), installed, "user {user}");
+            assert_eq!(note(&environment).starts_with("left out: "), !installed);
+        }
+    }
+
+    #[test]
+    fn an_apt_get_that_fails_is_no_error() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        program(folder.path(), "id", "echo 0");
+        program(folder.path(), "apt-get", "exit 100");
+        let environment = environment(folder.path());
+        ensure(&environment);
+        assert!(note(&environment).starts_with("left out: "));
+    }
+}
