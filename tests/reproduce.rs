@@ -221,7 +221,7 @@ fn nothing_is_run_to_show_what_is_there_or_where_somebody_else_is_at_work() {
 #[test]
 fn a_run_that_fails_is_named_with_its_error_and_stops_nothing_else() {
     let place = Place::new();
-    // An image of the last task that does not decode: the runs that come so far fail, the others do not.
+    // A label is missing, so MNIST cannot be opened; and at such a learning rate every run diverges.
     let labels = place.folder.path().join("data/mnist/train-labels-idx1-ubyte");
     let mut bytes = std::fs::read(&labels).unwrap();
     bytes.truncate(bytes.len() - 1);
