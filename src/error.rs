@@ -90,12 +90,12 @@ impl Error {
     }
 
     /// What the process ends with: 1 where an audit did its work and the answer is no, 2 where something is to be mended,
-    /// 3 where nothing failed but data for some rows is not there.
+    /// 3 where nothing failed but some rows of a table are not there.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::While { source, .. } => source.exit_code(),
             Error::Audit(AuditError::Fails { .. } | AuditError::Leaks { .. }) => 1,
-            Error::Reproduce(ReproduceError::NoData { .. }) => 3,
+            Error::Reproduce(ReproduceError::NoData { .. } | ReproduceError::NotRun { .. }) => 3,
             _ => 2,
         }
     }

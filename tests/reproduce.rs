@@ -193,9 +193,35 @@ fn a_dataset_that_is_not_there_stops_nothing_else() {
 }
 
 #[test]
+fn nothing_is_run_to_show_what_is_there_or_where_somebody_else_is_at_work() {
+    let place = Place::new();
+    let shown = place.reproduce(&["mnist", "--seeds", "1", "--show"]);
+    assert_eq!(shown.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&shown.stderr).starts_with("error: 5 of 5 runs are not there yet"));
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("MNIST  6+2+2     PODNet  ghost model"));
+
+    let lock = std::fs::File::open(place.out().join(".lock")).unwrap();
+    lock.lock().unwrap();
+    let refused = place.reproduce(&["mnist", "--seeds", "1"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("another `prescient reproduce` is at work in `out`"));
+    drop(lock);
+
+    let wrong = place.reproduce(&["mnist", "--set", "train.epoch=1"]);
+    let said = String::from_utf8(wrong.stderr).unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        said.starts_with("error: cannot follow the recipe `mnist3-podnet`\n  `--set train.epoch=1`: unknown"),
+        "{said}"
+    );
+    let left: Vec<_> = std::fs::read_dir(place.out()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(left.iter().all(|path| path.is_file()), "something was run: {left:?}");
+}
+
+#[test]
 fn a_run_that_fails_is_named_with_its_error_and_stops_nothing_else() {
     let place = Place::new();
-    // An image of the last task that does not decode: the runs that come so far fail, the others do not.
+    // A label is missing, so MNIST cannot be opened; and at such a learning rate every run diverges.
     let labels = place.folder.path().join("data/mnist/train-labels-idx1-ubyte");
     let mut bytes = std::fs::read(&labels).unwrap();
     bytes.truncate(bytes.len() - 1);

@@ -29,7 +29,7 @@ use std::process::ExitCode;
     arg_required_else_help = true,
     after_help = "Start with `prescient demo`. Then `prescient list` shows what there is to run, and\n\
                   `prescient run RECIPE.toml` runs it. Exit codes: 0 done, 1 an audit that fails,\n\
-                  2 something to mend, 3 rows of a table whose data is not there."
+                  2 something to mend, 3 rows of a table that are not there."
 )]
 struct Arguments {
     #[command(subcommand)]

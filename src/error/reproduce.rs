@@ -35,6 +35,14 @@ pub enum ReproduceError {
         /// Datasets that are not there.
         missing: Vec<String>,
     },
+    /// Rows that nobody has run yet, where nothing was to be run.
+    #[error("{left} of {of} runs are not there yet")]
+    NotRun {
+        /// How many are not finished.
+        left: usize,
+        /// How many the tables have.
+        of: usize,
+    },
     /// Rows whose data is not there; nothing else is wrong.
     #[error("the tables are not complete{}", data(missing))]
     NoData {
@@ -61,6 +69,7 @@ impl ReproduceError {
             Self::Failed { .. } => {
                 "each is named above; mend the cause and give the same command again: finished runs are kept".into()
             }
+            Self::NotRun { .. } => "the same command without `--show` runs them".into(),
             Self::NoData { .. } => {
                 "fetch it as said above and give the same command again, or use what is at hand: `--stand-in animals50`"
                     .into()

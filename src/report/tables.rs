@@ -8,7 +8,7 @@ use crate::experiment::Record;
 /// The columns of the table of tasks.
 const COLUMNS: [&str; 6] = ["accuracy", "seen", "unseen", "past", "present", "harmonic"];
 
-/// The tables of runs, each with its name, in a form; plain text is [`super::text`].
+/// The tables of runs, each with its name, in a form; plain text is [`super::text()`].
 pub fn tables(runs: &[(String, Record)], format: Format) -> String {
     match format {
         Format::Text => runs.iter().map(|(name, record)| format!("{name}\n\n{}\n", super::text(record))).collect(),

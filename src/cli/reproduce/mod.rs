@@ -1,5 +1,6 @@
 //! `prescient reproduce`.
 
+mod pace;
 mod wanted;
 mod work;
 
@@ -30,8 +31,8 @@ fails, or whose data is not there, does not stop the others. The tables are writ
 runs: table1.md, table1.csv, table1.tex, …; `logs` has what each run said.
 
 Several runs at a time gain on a GPU, where one run seldom fills the device; on a CPU they share
-its cores. Exit codes: 0 every row is there, 2 a run failed, 3 nothing failed but data for some
-rows is not there. See docs/reproduce.md.")]
+its cores. Exit codes: 0 every row is there, 2 a run failed, 3 nothing failed but some rows are not
+there, for want of their data or because of --show. See docs/reproduce.md.")]
 pub(super) struct Reproduce {
     /// Which tables
     #[arg(required = true, value_enum)]
@@ -121,7 +122,7 @@ impl Reproduce {
             match run.state() {
                 Ok(State::Finished) => work.skip(),
                 Ok(state) if !self.show => work.add(run, state),
-                Ok(_) => {}
+                Ok(_) => work.leave(),
                 Err(error) => work.fails(run, &error),
             }
         }
@@ -175,6 +176,7 @@ impl Reproduce {
     fn verdict(&self, of: usize, work: &Work<'_>) -> Result<()> {
         let missing: Vec<String> = work.missing().map(String::from).collect();
         match work.failures() {
+            0 if work.left() > 0 => Err(ReproduceError::NotRun { left: work.left(), of }.into()),
             0 if missing.is_empty() => Ok(()),
             0 => Err(ReproduceError::NoData { missing }.into()),
             failed => Err(ReproduceError::Failed { failed, of, missing }.into()),

@@ -3,12 +3,12 @@
 //! A process a run, because a run that fails or runs out of memory must not take the others along, and because libtorch's
 //! settings (deterministic mode, recorded CUDA graphs) are those of a whole process.
 
+use super::pace::Pace;
 use super::wanted::{State, Wanted};
 use crate::cli::device::DeviceName;
 use crate::data::{Source, fetch};
 use crate::error::{DataError, Error, ReproduceError, Result, RunError};
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,8 @@ pub(super) struct Work<'a> {
     queue: VecDeque<(&'a Wanted, State)>,
     /// How many runs were finished before.
     finished: usize,
+    /// How many are not finished and stay so.
+    left: usize,
     /// The folders of runs that failed.
     failed: BTreeSet<PathBuf>,
     /// Datasets that cannot be opened.
@@ -34,11 +36,12 @@ pub(super) struct Work<'a> {
 }
 
 /// A process at work on a run. Dropped, it is stopped: what is finished of its run stays.
-struct Running<'a> {
-    run: &'a Wanted,
+pub(super) struct Running<'a> {
+    pub(super) run: &'a Wanted,
     child: Child,
-    log: PathBuf,
-    began: Instant,
+    /// Where it writes what it says.
+    pub(super) log: PathBuf,
+    pub(super) began: Instant,
 }
 
 impl Drop for Running<'_> {
@@ -52,12 +55,22 @@ impl Drop for Running<'_> {
 impl<'a> Work<'a> {
     pub(super) fn new(device: DeviceName, sets: &'a [String], jobs: usize, out: &Path) -> Self {
         let (queue, failed, missing) = Default::default();
-        Self { device, sets, jobs, logs: out.join("logs"), queue, finished: 0, failed, missing }
+        Self { device, sets, jobs, logs: out.join("logs"), queue, finished: 0, left: 0, failed, missing }
     }
 
     /// A run is there already.
     pub(super) fn skip(&mut self) {
         self.finished += 1;
+    }
+
+    /// A run is not there, and nothing is to be run.
+    pub(super) fn leave(&mut self) {
+        self.left += 1;
+    }
+
+    /// How many are not there because nothing was to be run.
+    pub(super) fn left(&self) -> usize {
+        self.left
     }
 
     /// A run that is to be begun, or to go on.
@@ -113,7 +126,7 @@ impl<'a> Work<'a> {
             return Ok(());
         }
         fs::create_dir_all(&self.logs).map_err(RunError::io(&self.logs))?;
-        let mut pace = Pace::new(&self.queue, self.finished);
+        let mut pace = Pace::new(&self.queue, self.finished, self.jobs);
         let mut running: Vec<Running<'a>> = Vec::new();
         while !running.is_empty() || !self.queue.is_empty() {
             while running.len() < self.jobs
@@ -131,7 +144,8 @@ impl<'a> Work<'a> {
                         pace.ends(&over, status.success());
                         if !status.success() {
                             let message = last_words(&over.log, &status.to_string());
-                            self.fails(over.run, &ReproduceError::Run { message }.into());
+                            let error = ReproduceError::Run { message }.into();
+                            pace.aside(|| self.fails(over.run, &error));
                         }
                     }
                     Err(source) => return Err(RunError::io(&running[index].log)(source).into()),
@@ -196,105 +210,9 @@ fn last_words(log: &Path, status: &str) -> String {
     }
 }
 
-/// How far it is, and how long it will take.
-struct Pace {
-    bar: ProgressBar,
-    began: Instant,
-    /// Runs that are over, and all of them.
-    over: usize,
-    of: usize,
-    /// Classes to be learned, over all runs, by those that are at work or wait; and those of runs that are over.
-    work: usize,
-    done: usize,
-    /// What was done of each run when we came.
-    before: BTreeMap<PathBuf, usize>,
-}
-
-impl Pace {
-    fn new(queue: &VecDeque<(&Wanted, State)>, finished: usize) -> Self {
-        let style = ProgressStyle::with_template("{prefix} {bar:20} {wide_msg}").expect("a template of known keys");
-        let before: BTreeMap<PathBuf, usize> = queue.iter().map(|(run, _)| (run.folder.clone(), run.done())).collect();
-        let left = |run: &Wanted| run.tasks().iter().sum::<usize>() - before[&run.folder];
-        let work = queue.iter().map(|(run, _)| left(run)).sum();
-        let bar = ProgressBar::new(work as u64).with_style(style);
-        if finished > 0 {
-            eprintln!("{finished} of {} runs are finished already", finished + queue.len());
-        }
-        Self { bar, began: Instant::now(), over: 0, of: queue.len(), work, done: 0, before }
-    }
-
-    /// What a run has done since we came.
-    fn since(&self, run: &Wanted) -> usize {
-        run.done().saturating_sub(self.before.get(&run.folder).copied().unwrap_or(0))
-    }
-
-    fn ends(&mut self, running: &Running<'_>, well: bool) {
-        self.over += 1;
-        self.done += match well {
-            true => self.since(running.run),
-            // What it leaves undone will not be done.
-            false => running.run.tasks().iter().sum::<usize>() - self.before[&running.run.folder],
-        };
-        let (over, of, title) = (self.over, self.of, running.run.title());
-        let took = spoken(running.began.elapsed());
-        let how = if well { "done" } else { "failed" };
-        let left = self.left(self.done).map(|left| format!("; about {left} left")).unwrap_or_default();
-        self.bar.suspend(|| eprintln!("[{over}/{of}] {title}: {how} after {took}{left}"));
-        if self.over == self.of {
-            self.bar.finish_and_clear();
-        }
-    }
-
-    fn show(&self, running: &[Running<'_>]) {
-        if self.bar.is_hidden() || running.is_empty() {
-            return;
-        }
-        let done = self.done + running.iter().map(|running| self.since(running.run)).sum::<usize>();
-        let at: Vec<String> =
-            running.iter().map(|running| format!("{}: {}", running.run.title(), said(&running.log))).collect();
-        self.bar.set_position(done as u64);
-        self.bar.set_prefix(format!("run {}/{}", (self.over + running.len()).min(self.of), self.of));
-        let left =
-            self.left(done).map_or_else(|| "time left not known yet".to_owned(), |left| format!("about {left} left"));
-        self.bar.set_message(format!("{left}  {}", at.join("  ")));
-    }
-
-    fn left(&self, done: usize) -> Option<String> {
-        if done == 0 || done >= self.work {
-            return None;
-        }
-        let share = (self.work - done) as f64 / done as f64;
-        Some(spoken(self.began.elapsed().mul_f64(share)))
-    }
-}
-
-/// What a run said last.
-fn said(log: &Path) -> String {
-    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-    let line = text.lines().last().unwrap_or("begins");
-    let line = line.split_once("prescient").map_or(line, |(_, rest)| rest);
-    let start = line.find("task").unwrap_or(0);
-    line[start..].split(", lr").next().unwrap_or_default().to_owned()
-}
-
-/// A time as one says it.
-fn spoken(time: Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..120 => format!("{seconds} s"),
-        seconds @ 120..7200 => format!("{} min", seconds / 60),
-        seconds => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_rounded_as_people_do() {
-        let said = |seconds| spoken(Duration::from_secs(seconds));
-        assert_eq!([said(0), said(119), said(600), said(7260)], ["0 s", "119 s", "10 min", "2 h 1 min"]);
-    }
 
     #[test]
     fn the_last_words_of_a_run_are_its_error_or_its_last_line() {

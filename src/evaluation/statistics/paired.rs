@@ -15,6 +15,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// How sure an interval is.
 pub const SURE: f64 = 0.95;
 
+/// Shares that differ by less are the same: 0.6 − 0.5 is not 0.5 − 0.4 to the last bit.
+const ROUNDING: f64 = 1e-12;
+
 /// A difference, and how far to trust it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
@@ -30,9 +33,9 @@ pub struct Difference {
 pub fn paired(differences: &[f64]) -> Option<Difference> {
     let Summary { count, mean, deviation } = Summary::of(differences)?;
     let error = deviation? / (count as f64).sqrt();
-    if error == 0.0 {
-        // All differences are the same, by chance or by rounding: what is left is that all have one sign.
-        let p = if mean == 0.0 { 1.0 } else { mcnemar(0, count) };
+    if error < ROUNDING {
+        // All differences are the same, by chance: what is left is that all have one sign.
+        let p = if mean.abs() < ROUNDING { 1.0 } else { mcnemar(0, count) };
         return Some(Difference { mean, interval: (mean, mean), p });
     }
     let student = StudentsT::new(0.0, 1.0, (count - 1) as f64).expect("at least one degree of freedom");
@@ -70,5 +73,7 @@ mod tests {
         assert_eq!((found.mean, found.interval), (2.0, (2.0, 2.0)));
         assert!((found.p - 0.25).abs() < 1e-12, "{}", found.p);
         assert_eq!(paired(&[0.0, 0.0]).expect("two").p, 1.0);
+        let rounded = paired(&[0.5 - 0.4, 0.6 - 0.5, 0.7 - 0.6]).expect("three differences");
+        assert!((rounded.p - 0.25).abs() < 1e-12, "{}", rounded.p);
     }
 }

@@ -32,6 +32,8 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     model: String,
+    /// Why its numbers are no results, where they are none.
+    stamp: Option<String>,
     measure: Measure,
     baseline: Summary,
     ours: Summary,
@@ -116,6 +118,7 @@ fn row(measure: Measure, base: &Group, model: &Group, notes: &mut Vec<String>) -
     let summary = |values: &[f64]| Summary::of(values);
     Some(Row {
         model: model.name.clone(),
+        stamp: model.stamp(),
         measure,
         baseline: summary(&bases)?,
         ours: summary(&ours)?,

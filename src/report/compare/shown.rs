@@ -24,15 +24,19 @@ impl Comparison {
         let header = ["model", "measure", "baseline", "model's", "difference", "95 % interval", "p", "verdict"];
         let row = |row: &Row| {
             let (low, high) = row.difference.interval;
+            let stamp = row.stamp.as_deref().and_then(|stamp| stamp.split(',').next());
             vec![
-                row.model.clone(),
+                stamp.map_or_else(|| row.model.clone(), |stamp| format!("{} ({stamp})", row.model)),
                 row.measure.name().to_owned(),
                 summary(&row.baseline),
                 summary(&row.ours),
                 format!("{:+.2}", 100.0 * row.difference.mean),
                 format!("{:+.2} to {:+.2}", 100.0 * low, 100.0 * high),
                 chance(row.p),
-                word(row).to_owned(),
+                match row.evidence {
+                    Evidence::Seeds(_) => word(row).to_owned(),
+                    Evidence::Images(_) => format!("{}, 1 seed", word(row)),
+                },
             ]
         };
         Grid { header: header.map(String::from).to_vec(), rows: self.rows.iter().map(row).collect(), words: 2 }
@@ -43,6 +47,7 @@ impl Comparison {
         let header = [
             "baseline",
             "model",
+            "stamp",
             "measure",
             "baseline mean",
             "model mean",
@@ -62,7 +67,8 @@ impl Comparison {
                 Evidence::Images(images) => ("1".to_owned(), images.to_string()),
             };
             let (low, high) = row.difference.interval;
-            let names = [self.baseline.clone(), row.model.clone(), row.measure.name().to_owned()];
+            let stamp = row.stamp.clone().unwrap_or_default();
+            let names = [self.baseline.clone(), row.model.clone(), stamp, row.measure.name().to_owned()];
             let numbers = [row.baseline.mean, row.ours.mean, row.difference.mean, low, high].map(number);
             let chances = [row.difference.p, row.p].map(|p| format!("{p:.6e}"));
             let rest = [seeds, images, word(row).to_owned()];
