@@ -330,12 +330,11 @@ mod tests {
     }
 
     #[test]
-    fn fifty_classes_in_six_tasks_stay_under_5_mb_and_give_the_same_bytes() {
+    fn fifty_classes_in_six_tasks_stay_under_5_mb() {
         let runs = [large_run()];
-        let once = page(&Gallery::new(&runs, &|| ()));
-        assert!(once.len() < 5_000_000, "{} bytes", once.len());
-        assert_eq!(once.matches("data-ghost=").count(), 6 * 1_000, "all ghosts are drawn");
-        assert!(once == page(&Gallery::new(&runs, &|| ())), "another page of the same folder");
+        let page = page(&Gallery::new(&runs, &|| ()));
+        assert!(page.len() < 5_000_000, "{} bytes", page.len());
+        assert_eq!(page.matches("data-ghost=").count(), 6 * 1_000, "all ghosts are drawn");
     }
 
     #[test]
