@@ -313,6 +313,31 @@ fn hovering_tells_what_the_record_says() {
     assert!(classes.iter().any(|class| said.starts_with(&format!("{class} ("))) && said.contains("answered"), "{said}");
 }
 
+/// A class may be called anything: the name is told as it is, and nothing in it is run.
+#[test]
+fn a_hostile_name_is_text_in_a_browser_too() {
+    let out = tempfile::tempdir().unwrap();
+    let run = out.path().join("run");
+    copy(&runs().join("ghost"), &run);
+    let hostile = "</script><img src=x onerror=\"hacked=1\">'\"&amp;";
+    let file = run.join("record.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (start, rest) = text.split_once('\n').unwrap();
+    let mut start: serde_json::Value = serde_json::from_str(start).unwrap();
+    start["classes"][23] = hostile.into();
+    std::fs::write(&file, format!("{start}\n{rest}")).unwrap();
+    let page = out.path().join("report.html");
+    report(&[&run]).arg("--html").arg(&page).assert().success();
+    let Some(opened) = open(&page) else { return };
+    let rows = record("ghost").run().tasks[2].confusion.rows()[23].clone();
+    let answered = rows.iter().position(|count| *count > 0).unwrap();
+    let said = opened.hover(&format!("[data-name=run-task-3-confusion] [data-cell='23,{answered}']"));
+    assert!(said.starts_with(hostile), "{said}");
+    assert_eq!(opened.ask("[typeof hacked, document.images.length]"), serde_json::json!(["undefined", 0]));
+    let told = opened.told.lock().unwrap();
+    assert_eq!(told.len(), 1, "the page itself alone: {told:?}");
+}
+
 /// Saving is caught on its way to the disk: blobs and the names they would get.
 #[test]
 fn figures_and_numbers_can_be_saved() {

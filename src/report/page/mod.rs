@@ -151,7 +151,7 @@ fn by_task(gallery: &Gallery<'_>, tasks: usize) -> String {
                             out,
                             "<p class=\"faint\" data-task=\"{task}\"{}>{}</p>",
                             hidden(shown),
-                            missing(frame.is_some(), aspect, task, gallery, kind)
+                            missing(frame.is_some(), aspect, task, kind)
                         );
                     }
                 }
@@ -170,13 +170,13 @@ fn by_task(gallery: &Gallery<'_>, tasks: usize) -> String {
 }
 
 /// Why there is no figure.
-fn missing(finished: bool, aspect: Aspect, task: usize, gallery: &Gallery<'_>, kind: &Kind<'_>) -> String {
+fn missing(finished: bool, aspect: Aspect, task: usize, kind: &Kind<'_>) -> String {
     let run = kind.first();
     match finished {
         false => format!("Task {task} is not finished."),
         true if run.scatters[task - 1].is_none() => "This run kept no features.".to_owned(),
         true if aspect == Aspect::Unseen && run.run.unseen(task).is_empty() => {
-            format!("After task {task} of {} nothing is still to come.", gallery.details[0].frames.len().max(task))
+            format!("After task {task}, the last, nothing is still to come.")
         }
         true => "There are too few features to draw, or all are the same.".to_owned(),
     }
