@@ -10,14 +10,14 @@ use std::path::PathBuf;
 /// Show what a run found, from its folder alone
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  prescient report runs/demo/ghost                             a table for the terminal
-  prescient report runs/demo/base runs/demo/ghost              two runs side by side
-  prescient report runs/demo/base runs/demo/ghost --html       one page with all figures: report.html
-  prescient report runs/mine-seed* --html mine.html            seeds of one recipe: means and bands
-  prescient report runs/demo/ghost --figures figures           every figure as an .svg file
+  prescient report runs/demo/ghost                         a table for the terminal
+  prescient report runs/demo/base runs/demo/ghost          two runs side by side
+  prescient report runs/demo/base runs/demo/ghost --html   one page: report.html
+  prescient report runs/mine-seed* --html mine.html        seeds of one recipe: means and bands
+  prescient report runs/demo/ghost --figures figures       every figure as an .svg file
 
-Runs whose recipes differ in the seed alone are one kind. A page and figures need neither data nor weights nor a GPU, and
-the same folders give the same bytes.")]
+Runs whose recipes differ in the seed alone are one kind. A page and figures need neither
+data nor weights nor a GPU, and the same folders give the same bytes.")]
 pub(super) struct Report {
     /// The folders of runs
     #[arg(required = true, value_name = "RUN")]
