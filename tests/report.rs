@@ -8,9 +8,11 @@ use common::small_recipe;
 use headless_chrome::browser::tab::point::Point;
 use headless_chrome::protocol::cdp::{Network, types::Event};
 use headless_chrome::{Browser, LaunchOptions, Tab};
-use prescient::experiment::{Experiment, Recipe, Record};
+use prescient::evaluation::Scatter;
+use prescient::experiment::{Experiment, Recipe, Record, RunFolder};
 use prescient::learner::Silent;
 use prescient::model::{Backbone, GeneratorKind};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -127,6 +129,44 @@ fn damaged_features_are_told_as_such_and_leave_no_page() {
     assert!(String::from_utf8_lossy(&told.get_output().stderr).contains("is a folder; expected a file"));
 }
 
+/// 24 classes, 4 test images each, so all are kept; ghosts while something is still to come.
+#[test]
+fn a_run_keeps_the_same_images_of_each_class_and_ghosts_of_what_is_to_come() {
+    let record = record("ghost");
+    let folder = RunFolder::open(&runs().join("ghost")).unwrap();
+    let scatters: Vec<Scatter> = (1..=3).map(|task| folder.scatter(&record, task).unwrap().unwrap()).collect();
+    for (scatter, (seen, evaluation)) in scatters.iter().zip([12, 18, 24].into_iter().zip(record.evaluations())) {
+        assert_eq!(scatter.images, scatters[0].images);
+        let of = |slot: u16| scatter.real.slots.iter().filter(|other| other.0 == slot).count();
+        assert!((0..24).all(|slot| of(slot) == 4));
+        let truth = scatter.images.iter().map(|image| evaluation.answers.truth[*image as usize]);
+        assert_eq!(truth.collect::<Vec<_>>(), scatter.real.slots);
+        let zones: Vec<usize> = scatter.zones.iter().map(|zone| zone.slot.index()).collect();
+        assert_eq!(zones, (seen..24).collect::<Vec<_>>());
+        let imagined: BTreeSet<usize> = scatter.ghosts.slots.iter().map(|slot| slot.index()).collect();
+        assert_eq!(imagined.len(), if seen < 24 { 24 } else { 0 });
+        assert_eq!(scatter.proxies.len(), 24);
+    }
+}
+
+/// The ray nearest in direction is the answer: what is drawn is what gave the record's answers.
+#[test]
+fn the_plane_that_is_drawn_gives_the_answers_of_the_record() {
+    let record = record("base");
+    let folder = RunFolder::open(&runs().join("base")).unwrap();
+    for (task, evaluation) in (1..=3).zip(record.evaluations()) {
+        let scatter = folder.scatter(&record, task).unwrap().unwrap();
+        for ((_, feature), image) in scatter.real.rows(2).zip(&scatter.images) {
+            let cosine = |proxy: &[f32]| {
+                let dot = f64::from(feature[0]) * f64::from(proxy[0]) + f64::from(feature[1]) * f64::from(proxy[1]);
+                dot / f64::from(proxy[0]).hypot(f64::from(proxy[1]))
+            };
+            let nearest = scatter.proxies.rows(2).max_by(|a, b| cosine(a.1).total_cmp(&cosine(b.1))).unwrap().0;
+            assert_eq!(nearest, evaluation.answers.answer(*image as usize), "task {task}, image {image}");
+        }
+    }
+}
+
 /// A browser with the page open, and what it complained about or asked for.
 struct Opened {
     _browser: Browser,
@@ -178,7 +218,7 @@ fn open(file: &Path) -> Option<Opened> {
 impl Opened {
     /// What `script` gives, as JSON.
     fn ask(&self, script: &str) -> serde_json::Value {
-        let answer = self.tab.evaluate(&format!("JSON.stringify({script})"), true).unwrap();
+        let answer = self.tab.evaluate(&format!("(async () => JSON.stringify(await ({script})))()"), true).unwrap();
         let text = answer.value.unwrap_or_else(|| panic!("{script}: {:?}", answer.description));
         serde_json::from_str(text.as_str().unwrap()).unwrap()
     }
@@ -271,6 +311,66 @@ fn hovering_tells_what_the_record_says() {
     // Points overlap, so the one on top answers: it must be one of the kept images with what was answered for it.
     let said = opened.hover("[data-name=wide-task-3-map-seen] [data-point]");
     assert!(classes.iter().any(|class| said.starts_with(&format!("{class} ("))) && said.contains("answered"), "{said}");
+}
+
+/// A class may be called anything: the name is told as it is, and nothing in it is run.
+#[test]
+fn a_hostile_name_is_text_in_a_browser_too() {
+    let out = tempfile::tempdir().unwrap();
+    let run = out.path().join("run");
+    copy(&runs().join("ghost"), &run);
+    let hostile = "</script><img src=x onerror=\"hacked=1\">'\"&amp;";
+    let file = run.join("record.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (start, rest) = text.split_once('\n').unwrap();
+    let mut start: serde_json::Value = serde_json::from_str(start).unwrap();
+    start["classes"][23] = hostile.into();
+    std::fs::write(&file, format!("{start}\n{rest}")).unwrap();
+    let page = out.path().join("report.html");
+    report(&[&run]).arg("--html").arg(&page).assert().success();
+    let Some(opened) = open(&page) else { return };
+    let rows = record("ghost").run().tasks[2].confusion.rows()[23].clone();
+    let answered = rows.iter().position(|count| *count > 0).unwrap();
+    let said = opened.hover(&format!("[data-name=run-task-3-confusion] [data-cell='23,{answered}']"));
+    assert!(said.starts_with(hostile), "{said}");
+    assert_eq!(opened.ask("[typeof hacked, document.images.length]"), serde_json::json!(["undefined", 0]));
+    let told = opened.told.lock().unwrap();
+    assert_eq!(told.len(), 1, "the page itself alone: {told:?}");
+}
+
+/// Saving is caught on its way to the disk: blobs and the names they would get.
+#[test]
+fn figures_and_numbers_can_be_saved() {
+    let out = tempfile::tempdir().unwrap();
+    let file = page(&["ghost"], out.path());
+    let Some(opened) = open(&file) else { return };
+    opened.ask(
+        "(() => { window.saved = []; URL.createObjectURL = (blob) => { window.saved.push(blob); return '#'; }; \
+         HTMLAnchorElement.prototype.click = function () { window.saved.at(-1).file = this.download; }; return 1; })()",
+    );
+    let saved = |button: &str, count: usize| {
+        opened.ask(&format!("(document.querySelector({button:?}).click(), 1)"));
+        for _ in 0..200 {
+            if opened.ask("window.saved.filter((blob) => blob.file).length") == count {
+                return opened.ask("window.saved.at(-1).text().then((text) => [window.saved.at(-1).file, text])");
+            }
+            std::thread::sleep(Duration::from_millis(25));
+        }
+        panic!("`{button}` saves nothing");
+    };
+    let svg = saved("[data-name=accuracy-all] [data-save=svg]", 1);
+    assert_eq!(svg[0], "accuracy-all.svg");
+    let text = svg[1].as_str().unwrap();
+    assert!(text.starts_with("<svg") && !text.contains("var(--"), "a file needs no page around it");
+    let png = saved("[data-name=accuracy-all] [data-save=png]", 2);
+    assert_eq!(png[0], "accuracy-all.png");
+    assert!(png[1].as_str().unwrap().contains("PNG"));
+    let csv = saved("[data-name=accuracy-all] [data-save=csv]", 3);
+    assert!(csv[1].as_str().unwrap().starts_with("run,task,classes seen,accuracy %,deviation\nghost,1,12,"), "{csv}");
+    let numbers = saved("#numbers", 4);
+    let accuracy = prescient::evaluation::metrics::find("accuracy").unwrap().value(&record("ghost").run(), 3).unwrap();
+    let line = format!("\nghost,ghost,1,3,accuracy,{accuracy},");
+    assert!(numbers[1].as_str().unwrap().contains(&line), "{line} is not in {numbers}");
 }
 
 #[test]

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
   prescient report runs/mine-seed* --html mine.html         seeds of one recipe: means and bands
   prescient report runs/demo/ghost --figures figures        every figure as an .svg file
 
-Runs whose recipes differ in the seed alone are one kind. A page and figures need neither data nor weights nor a GPU, and
-the same folders give the same bytes.")]
+Runs whose recipes differ in the seed alone are one kind. A page and figures need neither
+data nor weights nor a GPU, and the same folders give the same bytes.")]
 pub(super) struct Report {
     /// The folders of runs
     #[arg(required = true, value_name = "RUN")]

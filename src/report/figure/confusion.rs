@@ -5,28 +5,31 @@ use super::{Figure, Table, file_name, percent};
 use crate::report::runs::{ReadRun, Time};
 use std::fmt::Write;
 
-/// The side of the square, in pixels.
-const SIDE: f64 = 400.0;
+/// The side of the square, in pixels: larger where there are many classes, so that their names can be read.
+fn side(classes: usize) -> f64 {
+    (11.0 * classes as f64).clamp(400.0, 620.0)
+}
 
 /// The answers after task `task`, from 1, of the run called `name`.
 pub(in crate::report) fn confusion(name: &str, run: &ReadRun, task: usize) -> Figure {
     let rows = run.run.tasks[task - 1].confusion.rows();
     let classes = &run.record.start.classes;
-    let cell = SIDE / classes.len() as f64;
+    let side = side(classes.len());
+    let cell = side / classes.len() as f64;
     let size = (0.82 * cell).clamp(5.5, 11.0);
     let names: Vec<String> = classes.iter().map(|class| short(class)).collect();
     let margin = names.iter().map(|name| wide(name, size)).fold(28.0, f64::max) + 10.0;
     let (left, top) = (margin + 16.0, 26.0);
-    let mut svg = Svg::new(left + SIDE + 8.0, top + SIDE + margin + 20.0);
+    let mut svg = Svg::new(left + side + 8.0, top + side + margin + 20.0);
     cells(&mut svg, rows, cell, (left, top));
     for (index, name) in names.iter().enumerate() {
         let middle = (index as f64 + 0.5) * cell;
         svg.turned((left - 6.0, top + middle + 0.35 * size), Anchor::End, 0.0, size, name);
-        svg.turned((left + middle + 0.35 * size, top + SIDE + 6.0), Anchor::End, -90.0, size, name);
+        svg.turned((left + middle + 0.35 * size, top + side + 6.0), Anchor::End, -90.0, size, name);
     }
     borders(&mut svg, run, task, cell, (left, top));
-    svg.turned((12.0, top + SIDE / 2.0), Anchor::Middle, -90.0, 11.0, "shown");
-    svg.turned((left + SIDE / 2.0, svg.height - 4.0), Anchor::Middle, 0.0, 11.0, "answered");
+    svg.turned((12.0, top + side / 2.0), Anchor::Middle, -90.0, 11.0, "shown");
+    svg.turned((left + side / 2.0, svg.height - 4.0), Anchor::Middle, 0.0, 11.0, "answered");
     let mut table = Table { head: vec!["shown \\ answered".to_owned()], rows: Vec::new() };
     table.head.extend(classes.iter().cloned());
     for (class, row) in classes.iter().zip(rows) {
@@ -64,19 +67,21 @@ fn cells(svg: &mut Svg, rows: &[Vec<u32>], cell: f64, (left, top): (f64, f64)) {
         }
     }
     svg.close();
+    let side = number(cell * rows.len() as f64);
     svg.body.push_str(&format!(
-        "<rect class=\"axis\" x=\"{}\" y=\"{}\" width=\"{SIDE}\" height=\"{SIDE}\"/>\n",
+        "<rect class=\"axis\" x=\"{}\" y=\"{}\" width=\"{side}\" height=\"{side}\"/>\n",
         number(left),
         number(top)
     ));
 }
 
 fn borders(svg: &mut Svg, run: &ReadRun, task: usize, cell: f64, (left, top): (f64, f64)) {
+    let side = cell * run.run.classes as f64;
     for (time, slots) in run.times(task).into_iter().filter(|(_, slots)| !slots.is_empty()) {
         let (start, end) = (slots.range().start as f64 * cell, slots.range().end as f64 * cell);
         if start > 0.0 {
-            svg.line("border", (left + start, top - 6.0), (left + start, top + SIDE));
-            svg.line("border", (left - 6.0, top + start), (left + SIDE, top + start));
+            svg.line("border", (left + start, top - 6.0), (left + start, top + side));
+            svg.line("border", (left - 6.0, top + start), (left + side, top + start));
         }
         if wide(time.name(), 11.0) < end - start + 8.0 {
             svg.text("small strong", (left + (start + end) / 2.0, top - 8.0), Anchor::Middle, time.name());

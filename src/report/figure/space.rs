@@ -82,6 +82,9 @@ pub(in crate::report) fn strip(kinds: &[Kind<'_>]) -> Option<Figure> {
     })
 }
 
+/// A place in the drawing.
+type Place = (f64, f64);
+
 /// From features to places on the disc.
 struct Disc {
     middle: f64,
@@ -101,12 +104,12 @@ impl Disc {
         Self { middle: SIDE / 2.0, radius: SIDE / 2.0 - RIM, reach }
     }
 
-    fn place(&self, point: &[f32]) -> (f64, f64) {
+    fn place(&self, point: &[f32]) -> Place {
         let scale = self.radius / self.reach.max(length(point));
         (self.middle + f64::from(point[0]) * scale, self.middle - f64::from(point[1]) * scale)
     }
 
-    fn at_angle(&self, angle: f64, radius: f64) -> (f64, f64) {
+    fn at_angle(&self, angle: f64, radius: f64) -> Place {
         (self.middle + radius * angle.cos(), self.middle - radius * angle.sin())
     }
 }
@@ -134,7 +137,7 @@ fn disc(run: &ReadRun, task: usize, scatter: &Scatter) -> Svg {
 
 /// Future first, so that what is known lies on top.
 fn points(svg: &mut Svg, disc: &Disc, run: &ReadRun, task: usize, scatter: &Scatter) {
-    let mut by_class: BTreeMap<Slot, Vec<(usize, (f64, f64))>> = BTreeMap::new();
+    let mut by_class: BTreeMap<Slot, Vec<(usize, Place)>> = BTreeMap::new();
     for (index, (slot, row)) in scatter.real.rows(2).enumerate() {
         by_class.entry(slot).or_default().push((index, disc.place(row)));
     }
