@@ -8,6 +8,7 @@ pub(super) const RECIPES: &[(&str, &str)] = &[
     ("demo-base", include_str!("../../recipes/demo-base.toml")),
     ("demo-ghost", include_str!("../../recipes/demo-ghost.toml")),
     ("mnist-podnet", include_str!("../../recipes/mnist-podnet.toml")),
+    ("awa2-features-podnet-ghost-svm", include_str!("../../recipes/awa2-features-podnet-ghost-svm.toml")),
     ("animals12-podnet", include_str!("../../recipes/animals12-podnet.toml")),
     ("animals12-podnet-ghost", include_str!("../../recipes/animals12-podnet-ghost.toml")),
     ("animals12-podnet-ghost-svm", include_str!("../../recipes/animals12-podnet-ghost-svm.toml")),
