@@ -57,6 +57,7 @@ fn the_guide_works_as_written() {
     let folder = tempfile::tempdir().unwrap();
     let classes = ["lion", "bison", "ox", "tiger", "zebra", "donkey"];
     common::drawn_photos(&folder.path().join("photos"), &classes, 12, 4);
+    common::drawn_features(&folder.path().join("vectors"), &classes, 12, 4);
     for class in classes {
         assert!(page.contains(&format!("photos/train/{class}/…")), "the page lays out `{class}`");
     }

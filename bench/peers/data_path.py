@@ -5,6 +5,7 @@ is not there yet is filled with made-up photos of PX by PX pixels first.
 
     python data_path.py --root DIR --size 64 --batch 128 --workers 2 --source 224
     python data_path.py --root DIR --size 64 --batch 128 --workers 2 --v2
+    python data_path.py --root DIR/train --source 224 --write      only makes up DIR/train, and DIR/test for ours
 """
 
 import argparse
@@ -34,6 +35,7 @@ def arguments():
     parser.add_argument("--source", type=int, metavar="PX", help="make up a folder that is not there")
     parser.add_argument("--classes", type=int, default=10, help="of a folder made up")
     parser.add_argument("--images", type=int, default=200, help="of each class made up")
+    parser.add_argument("--write", action="store_true", help="make up the folder, and `test` beside it, and end")
     return parser.parse_args()
 
 
@@ -77,6 +79,9 @@ def main():
     torch.manual_seed(0)
     if args.source and not args.root.exists():
         make_up(args.root, args.source, args.classes, args.images)
+    if args.write:
+        make_up(args.root.with_name("test"), args.source, args.classes, 1)
+        return
     workers = {"num_workers": args.workers, "persistent_workers": args.workers > 0}
     loader = DataLoader(dataset(args), args.batch, shuffle=True, **workers)
 

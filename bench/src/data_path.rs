@@ -2,12 +2,14 @@
 
 use crate::serve;
 use clap::Args;
-use prescient::data::{Augmentation, Crop, Dataset, Folder, FolderSettings, Loader, Pack, Pass, Sealed, Subset, View};
+use prescient::data::{
+    Augmentation, Batch, Crop, Dataset, Folder, FolderSettings, Loader, Pack, Pass, Sample, Sealed, Subset, View,
+};
 use prescient::scenario::{Order, Scenario};
 use prescient::seeds::Seeds;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tch::Device;
+use tch::{Device, Kind, Tensor};
 
 /// Read, crop, flip and batch all training images, shuffled.
 #[derive(Debug, Args)]
@@ -18,6 +20,13 @@ pub(crate) struct DataPath {
     /// A pack made of it
     #[arg(long, value_name = "FILE", conflicts_with = "root")]
     pack: Option<PathBuf>,
+    #[command(flatten)]
+    how: How,
+}
+
+/// How images are batched.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct How {
     /// The side of an image after the crop
     #[arg(long, default_value_t = 64)]
     size: u32,
@@ -25,6 +34,9 @@ pub(crate) struct DataPath {
     batch: usize,
     #[arg(long, default_value_t = 2)]
     workers: usize,
+    /// Make normalized numbers of the bytes, too: a GPU does that itself, a CPU does it here
+    #[arg(long)]
+    normalize: bool,
 }
 
 impl DataPath {
@@ -34,21 +46,55 @@ impl DataPath {
             (None, Some(path)) => Arc::new(Folder::open(path, &FolderSettings::new(path)).expect("photos")),
             (None, None) => unreachable!("clap asks for one"),
         };
+        let mut epochs = Epochs::new(dataset, self.how);
+        serve(Device::Cpu, || epochs.round());
+    }
+}
+
+/// One epoch after another.
+pub(crate) struct Epochs {
+    loader: Loader,
+    samples: Vec<Sample>,
+    normalize: bool,
+    epoch: u64,
+}
+
+impl Epochs {
+    /// Of all training images. The first is gone through already: what is found out once is known then.
+    pub(crate) fn new(dataset: Arc<dyn Dataset>, how: How) -> Self {
+        // The workers are the threads that count.
+        tch::set_num_threads(1);
         let split = dataset.catalogue().len().to_string().parse().expect("a split");
         let scenario = Scenario::new(dataset.catalogue().names(), &Order::Listed, &split).expect("a scenario");
         let samples = dataset.samples(Subset::Train).to_vec();
         let sealed = Sealed::new(dataset, scenario);
         let data = Arc::new(sealed.open(&sealed.scenario().task(1), []));
         let augmentation = Augmentation { crop: Crop::Resized { area: 0.08 }, flip: true };
-        let view = View { size: self.size, resize: self.size, augmentation };
-        let loader = Loader::new(data, view, self.batch, self.workers);
-        let mut epoch = 0;
-        let mut round = || {
-            epoch += 1;
-            let batches = loader.pass(&samples, Pass::Learn(Seeds::new(epoch)));
-            batches.map(|batch| batch.expect("readable").slots.len()).sum()
-        };
-        round();
-        serve(Device::Cpu, round);
+        let view = View { size: how.size, resize: how.size, augmentation };
+        let loader = Loader::new(data, view, how.batch, how.workers);
+        let mut epochs = Self { loader, samples, normalize: how.normalize, epoch: 0 };
+        epochs.round();
+        epochs
     }
+
+    /// The next one: how many images it had.
+    pub(crate) fn round(&mut self) -> usize {
+        self.epoch += 1;
+        let batches = self.loader.pass(&self.samples, Pass::Learn(Seeds::new(self.epoch)));
+        batches.map(|batch| tensor(&batch.expect("readable"), self.normalize).size()[0] as usize).sum()
+    }
+}
+
+/// The batch as a tensor, and on request as the network takes it; as `src/learner/shown.rs` makes it.
+fn tensor(batch: &Batch, normalized: bool) -> Tensor {
+    let shape = [batch.slots.len() as i64, batch.channels as i64, batch.size as i64, batch.size as i64];
+    let bytes = Tensor::from_slice(&batch.pixels).reshape(shape);
+    if !normalized {
+        return bytes;
+    }
+    let [slope, shift] = [0.017, -2.0].map(|value| Tensor::from_slice(&[value as f32; 3]).reshape([1, 3, 1, 1]));
+    let mut pixels = bytes.to_kind(Kind::Float);
+    pixels *= slope;
+    pixels += shift;
+    pixels
 }

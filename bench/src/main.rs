@@ -5,6 +5,7 @@ mod data_path;
 mod generator_step;
 mod mmd;
 mod near_duplicates;
+mod pack_gain;
 mod svm;
 mod train_step;
 
@@ -28,6 +29,8 @@ enum Work {
     GeneratorStep(generator_step::GeneratorStep),
     /// From a file to a batch for training, one epoch a round: an item is an image
     DataPath(data_path::DataPath),
+    /// A pack against the photos it was made of: no rounds, prints what it found
+    PackGain(pack_gain::PackGain),
     /// How well a look tells a photo packed anew from another photo: no rounds, prints what it found
     NearDuplicates(near_duplicates::NearDuplicates),
     /// The loss of the generator and its slope: an item is an evaluation
@@ -41,6 +44,7 @@ fn main() {
         Work::TrainStep(work) => work.run(),
         Work::GeneratorStep(work) => work.run(),
         Work::DataPath(work) => work.run(),
+        Work::PackGain(work) => work.run(),
         Work::NearDuplicates(work) => work.run(),
         Work::Mmd(work) => work.run(),
         Work::Svm(work) => work.run(),

@@ -1,7 +1,9 @@
 //! `prescient list`.
 
 use super::{output, recipes};
-use crate::data::{ApySettings, Awa2Settings, DATASETS, FolderSettings, MnistSettings, PackSettings, Source};
+use crate::data::{
+    ApySettings, Awa2Settings, DATASETS, FeaturesSettings, FolderSettings, MnistSettings, PackSettings, Source,
+};
 use crate::error::Result;
 use crate::evaluation::METRICS;
 use crate::experiment::Recipe;
@@ -77,6 +79,11 @@ fn other_keys() -> String {
             Source::Apy(ApySettings { path: Some("apy".into()), ..Default::default() }),
         ),
         ("", Source::Pack(PackSettings { path: "photos.pack".into() })),
+        (
+            "# attributes, scale: as for folder; unit: each row to length 1; needs model.backbone.kind = \"mlp\" or \"identity\"\n\
+             # and loss.distillation without maps, such as { kind = \"pod\", weight = 0.0 }\n",
+            Source::Features(FeaturesSettings { unit: true, ..FeaturesSettings::new("vectors") }),
+        ),
     ];
     let mut text = "# Other datasets:\n".to_owned();
     for (about, source) in others {

@@ -32,6 +32,7 @@ pub(super) const RECIPES: &[(&str, &str)] = recipes![
     "awa2-zero-shot-podnet",
     "awa2-zero-shot-podnet-ghost",
     "awa2-zero-shot-podnet-ghost-svm",
+    "awa2-features-podnet-ghost-svm",
     "apy-podnet",
     "apy-podnet-ghost",
     "apy-podnet-ghost-svm",

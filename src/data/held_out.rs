@@ -98,6 +98,10 @@ impl Dataset for HeldOut {
     fn order(&self, order: &Order) -> Option<Vec<ClassId>> {
         self.dataset.order(order)
     }
+
+    fn digest(&self) -> Option<blake3::Hash> {
+        self.dataset.digest()
+    }
 }
 
 #[cfg(test)]

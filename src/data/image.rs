@@ -1,4 +1,6 @@
 //! A decoded image: bytes, row by row, the channels of a pixel side by side.
+//!
+//! Features that were computed elsewhere are an image, too: one row high, its pixels numbers (ADR 16).
 
 use crate::error::DataError;
 use std::path::Path;
@@ -10,13 +12,22 @@ pub struct Image {
     pub width: u32,
     /// In pixels.
     pub height: u32,
-    /// 1 for grey, 3 for red, green, blue.
+    /// 1 for grey, 3 for red, green, blue, [`Image::NUMBERS`] for numbers.
     pub channels: u8,
     /// `height × width × channels` bytes.
     pub pixels: Vec<u8>,
 }
 
 impl Image {
+    /// The channels of a row of numbers: the four bytes of an f32, the lowest first.
+    pub const NUMBERS: u8 = 4;
+
+    /// A row of numbers.
+    pub fn of_numbers(numbers: &[f32]) -> Self {
+        let pixels = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        Self { width: numbers.len() as u32, height: 1, channels: Self::NUMBERS, pixels }
+    }
+
     /// Decodes a file's bytes (JPEG, PNG, BMP, GIF or WebP) to `channels` channels; `path` is named in the error.
     pub fn decode(bytes: &[u8], channels: u8, path: &Path) -> Result<Self, DataError> {
         let image = image::load_from_memory(bytes)

@@ -7,11 +7,11 @@ use super::likeness::{Look, content};
 use super::{Image, Sample};
 use crate::class::Slot;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What an image was read for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Usage {
     /// To learn from.
@@ -56,8 +56,8 @@ pub(super) struct Trace {
 
 impl Trace {
     fn of(image: &Image) -> Self {
-        // Handwritten digits all look alike.
-        let look = if image.channels == 1 { None } else { Look::of(image) };
+        // Handwritten digits all look alike, and numbers like nothing.
+        let look = if image.channels == 3 { Look::of(image) } else { None };
         Self { hash: content(image), look, bytes: image.pixels.len() as u64 }
     }
 }
@@ -74,13 +74,16 @@ pub(super) struct Ledger {
 struct Pages {
     /// Those that have begun; the last one is under way.
     stages: Vec<&'static str>,
-    uses: BTreeMap<(Usage, Sample), (Trace, Vec<&'static str>)>,
+    /// In the order in which they began.
+    uses: Vec<(Usage, Sample, Trace, Vec<&'static str>)>,
+    /// Where each one stands. Asked for every image of every epoch, and never gone through.
+    places: HashMap<(Usage, Sample), usize>,
 }
 
 impl Ledger {
     /// An empty one, in the stage `prepare`.
     pub(super) fn new(known: Known) -> Self {
-        Self { known, pages: Mutex::new(Pages { stages: vec!["prepare"], uses: BTreeMap::new() }) }
+        Self { known, pages: Mutex::new(Pages { stages: vec!["prepare"], uses: Vec::new(), places: HashMap::new() }) }
     }
 
     /// A stage begins.
@@ -114,8 +117,9 @@ impl Ledger {
 
     /// Every image and what it was used for: by use, then in the order of the samples.
     pub(super) fn uses(&self) -> Vec<(Usage, Sample, Trace, Vec<&'static str>)> {
-        let pages = self.pages();
-        pages.uses.iter().map(|((usage, sample), (trace, stages))| (*usage, *sample, *trace, stages.clone())).collect()
+        let mut uses = self.pages().uses.clone();
+        uses.sort_by_key(|(usage, sample, ..)| (*usage, *sample));
+        uses
     }
 
     fn pages(&self) -> MutexGuard<'_, Pages> {
@@ -131,13 +135,18 @@ impl Pages {
     /// Notes a use in the stage under way; false where the image is not on the page and no trace is given.
     fn note(&mut self, usage: Usage, sample: &Sample, trace: Option<Trace>) -> bool {
         let stage = *self.stages.last().expect("a ledger begins with a stage");
-        let entry = match (self.uses.get_mut(&(usage, *sample)), trace) {
-            (Some(entry), _) => entry,
-            (None, Some(trace)) => self.uses.entry((usage, *sample)).or_insert((trace, Vec::new())),
+        let place = match (self.places.get(&(usage, *sample)), trace) {
+            (Some(place), _) => *place,
+            (None, Some(trace)) => {
+                self.places.insert((usage, *sample), self.uses.len());
+                self.uses.push((usage, *sample, trace, Vec::new()));
+                self.uses.len() - 1
+            }
             (None, None) => return false,
         };
-        if entry.1.last() != Some(&stage) {
-            entry.1.push(stage);
+        let stages = &mut self.uses[place].3;
+        if stages.last() != Some(&stage) {
+            stages.push(stage);
         }
         true
     }

@@ -19,11 +19,11 @@ const AHEAD: usize = 2;
 /// Images as the model sees them, and the slots of their classes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// `[images, channels, size, size]` bytes.
+    /// `[images, channels, size, size]` bytes; of rows of numbers, `[images, size]` times four bytes.
     pub pixels: Vec<u8>,
-    /// 1 or 3.
+    /// 1, 3, or those of numbers.
     pub channels: usize,
-    /// The side of the square.
+    /// The side of the square, or the length of a row.
     pub size: usize,
     /// What each image shows.
     pub slots: Vec<Slot>,
@@ -169,7 +169,7 @@ impl Loader {
         let start = number * self.batch_size;
         let samples = &samples[start..samples.len().min(start + self.batch_size)];
         let (channels, size) = (usize::from(self.data.channels()), self.view.size as usize);
-        let mut pixels = Vec::with_capacity(samples.len() * channels * size * size);
+        let mut pixels = Vec::with_capacity(samples.len() * self.view.bytes(self.data.channels()));
         for (offset, sample) in samples.iter().enumerate() {
             see(sample, start + offset, &mut pixels)?;
         }

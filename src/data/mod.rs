@@ -6,6 +6,7 @@ pub mod attributes;
 mod awa2;
 mod catalogue;
 pub mod check;
+mod features;
 pub mod fetch;
 mod files;
 mod folder;
@@ -18,6 +19,7 @@ mod loader;
 mod mnist;
 mod pack;
 mod photos;
+mod resize;
 mod sealed;
 mod shares;
 pub mod sheet;
@@ -29,6 +31,7 @@ mod view;
 pub use apy::{Apy, ApySettings};
 pub use awa2::{Awa2, Awa2Settings, Matrix};
 pub use catalogue::Catalogue;
+pub use features::{Features, FeaturesSettings};
 pub use files::Files;
 pub use folder::{Folder, FolderSettings};
 pub use held_out::HeldOut;
@@ -84,13 +87,14 @@ pub trait Dataset: Send + Sync {
     /// What people call the image: its path, or what comes closest.
     fn name(&self, sample: &Sample) -> String;
 
-    /// 1 for grey images, 3 for colour.
+    /// 1 for grey images, 3 for colour, [`Image::NUMBERS`] for rows of numbers.
     fn channels(&self) -> u8;
 
     /// Mean and deviation of its pixels, as its literature uses them.
     fn normalization(&self) -> Normalization;
 
-    /// The size at which its images are looked at, in pixels, unless a recipe says otherwise.
+    /// The size at which its images are looked at, in pixels, unless a recipe says otherwise; the length of its rows of
+    /// numbers.
     fn size(&self) -> u32;
 
     /// The shorter side to which its test images are scaled before a square of [`size`](Self::size) is cut out of the middle.
@@ -100,6 +104,11 @@ pub trait Dataset: Send + Sync {
 
     /// The classes in an order that its literature has a name for, if it knows that order.
     fn order(&self, _order: &Order) -> Option<Vec<ClassId>> {
+        None
+    }
+
+    /// A hash of all that it holds, where names say too little and all of it is at hand anyway.
+    fn digest(&self) -> Option<blake3::Hash> {
         None
     }
 }
@@ -121,6 +130,9 @@ pub fn fingerprint(dataset: &dyn Dataset) -> String {
         for sample in dataset.samples(subset) {
             hasher.update(dataset.name(sample).as_bytes()).update(&sample.class.0.to_le_bytes());
         }
+    }
+    if let Some(digest) = dataset.digest() {
+        hasher.update(digest.as_bytes());
     }
     hasher.finalize().to_hex()[..16].to_owned()
 }

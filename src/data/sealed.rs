@@ -5,7 +5,7 @@
 //! every path from the disk to a training step goes through [`TaskData::training_image`].
 
 use super::ledger::{Known, Ledger, Reading, Trace, Usage};
-use super::{Catalogue, Dataset, Image, Sample, Subset};
+use super::{Catalogue, Dataset, Image, Normalization, Sample, Subset};
 use crate::class::{Slot, Slots};
 use crate::error::DataError;
 use crate::scenario::{Scenario, Task};
@@ -42,6 +42,16 @@ impl Sealed {
     /// 1 for grey images, 3 for colour.
     pub fn channels(&self) -> u8 {
         self.dataset.channels()
+    }
+
+    /// Mean and deviation of the pixels, as the dataset's literature uses them.
+    pub fn normalization(&self) -> Normalization {
+        self.dataset.normalization()
+    }
+
+    /// The size at which images are looked at; the length of rows of numbers.
+    pub fn size(&self) -> u32 {
+        self.dataset.size()
     }
 
     /// What people call an image.

@@ -84,6 +84,10 @@ impl Dataset for Shelf {
     fn order(&self, order: &Order) -> Option<Vec<ClassId>> {
         self.dataset.order(order)
     }
+
+    fn digest(&self) -> Option<blake3::Hash> {
+        self.dataset.digest()
+    }
 }
 
 #[cfg(test)]

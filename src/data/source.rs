@@ -1,8 +1,8 @@
 //! Which dataset, and where it lies.
 
 use super::{
-    Apy, ApySettings, Augmentation, Awa2, Awa2Settings, Crop, Dataset, Folder, FolderSettings, Mnist, MnistSettings,
-    Pack, PackSettings, Synthetic, SyntheticSettings,
+    Apy, ApySettings, Augmentation, Awa2, Awa2Settings, Crop, Dataset, Features, FeaturesSettings, Folder,
+    FolderSettings, Mnist, MnistSettings, Pack, PackSettings, Synthetic, SyntheticSettings,
 };
 use crate::error::DataError;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,8 @@ pub enum Source {
     Apy(ApySettings),
     /// Any of these, decoded and resized once.
     Pack(PackSettings),
+    /// Features that were computed elsewhere.
+    Features(FeaturesSettings),
 }
 
 impl Default for Source {
@@ -77,6 +79,12 @@ pub const DATASETS: &[DatasetInfo] = &[
         about: "photos of any of these, decoded and resized once: loads at memory speed",
         needs: "the file `path`, which `prescient data pack` writes",
     },
+    DatasetInfo {
+        name: "features",
+        about: "features that were computed elsewhere, a row a sample, instead of images: protocols in minutes",
+        needs: "`train.npy`, `test.npy`, `train.txt` and `test.txt` in the folder `path`, or xlsa17's `res101.mat` and \
+                `att_splits.mat`; or a `.safetensors`",
+    },
 ];
 
 /// Where data lies unless a recipe says otherwise: `PRESCIENT_DATA`, else the folder `data`, else `../shared/data`.
@@ -104,6 +112,7 @@ impl Source {
             }
             Source::Folder(settings) => Arc::new(Folder::open(&resolve(&settings.path), settings)?),
             Source::Pack(settings) => Arc::new(Pack::open(&resolve(&settings.path))?),
+            Source::Features(settings) => Arc::new(Features::open(&resolve(&settings.path), settings)?),
             Source::Awa2(settings) => {
                 Arc::new(Awa2::open(&resolve(settings.path.as_deref().unwrap_or(Path::new("awa2"))), settings)?)
             }
@@ -114,10 +123,10 @@ impl Source {
     }
 
     /// What is done to its training images unless a recipe says otherwise: photos are cropped and mirrored as in the
-    /// paper, digits and drawings are not.
+    /// paper, digits and drawings are not; of numbers nothing could be.
     pub fn augmentation(&self) -> Augmentation {
         match self {
-            Source::Synthetic(_) | Source::Mnist(_) => Augmentation::default(),
+            Source::Synthetic(_) | Source::Mnist(_) | Source::Features(_) => Augmentation::default(),
             Source::Folder(_) | Source::Awa2(_) | Source::Apy(_) | Source::Pack(_) => {
                 Augmentation { crop: Crop::Resized { area: 0.08 }, flip: true }
             }
@@ -133,6 +142,7 @@ impl Source {
             Source::Awa2(_) => "awa2",
             Source::Apy(_) => "apy",
             Source::Pack(_) => "pack",
+            Source::Features(_) => "features",
         }
     }
 }

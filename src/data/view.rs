@@ -1,17 +1,10 @@
 //! How an image is looked at: cut to a square of a fixed size, changed at random while learning, as is when tested.
 
 use super::Image;
+use super::resize::resize;
 use crate::seeds::Stream;
-use fast_image_resize::images::{Image as Raster, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
-
-thread_local! {
-    /// It keeps what it works with from one image to the next.
-    static RESIZER: RefCell<Resizer> = RefCell::new(Resizer::new());
-}
 
 /// Mean and deviation of each channel, for pixels in [0, 1].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,6 +82,12 @@ pub struct Glance {
 }
 
 impl View {
+    /// How many bytes one image of so many channels is once it is seen.
+    pub fn bytes(&self, channels: u8) -> usize {
+        let (channels, size) = (usize::from(channels), self.size as usize);
+        if channels == usize::from(Image::NUMBERS) { channels * size } else { channels * size * size }
+    }
+
     /// How a training image of this size is seen this time.
     pub fn learn(&self, width: u32, height: u32, stream: &mut Stream) -> Glance {
         let window = match self.augmentation.crop {
@@ -115,9 +114,30 @@ impl View {
         Glance { flip: true, ..self.test(width, height) }
     }
 
-    /// What is seen: `channels × size × size` bytes, appended to `out`.
+    /// Rows of `size` numbers, which can be looked at in one way only.
+    pub fn of_rows(size: u32) -> Self {
+        Self { size, resize: size, augmentation: Augmentation::default() }
+    }
+
+    /// What is seen: `channels × size × size` bytes, appended to `out`; of a row of numbers, the numbers.
     pub fn render(&self, image: &Image, glance: Glance, out: &mut Vec<u8>) {
-        self.planes(&self.scaled(image, glance.window), image.channels, glance.shift, glance.flip, out);
+        if image.channels == Image::NUMBERS {
+            out.extend_from_slice(&image.pixels);
+            return;
+        }
+        let Glance { window, shift, flip } = glance;
+        let whole = Window { left: 0.0, top: 0.0, width: f64::from(image.width), height: f64::from(image.height) };
+        if window == whole && image.width == self.size && image.height == self.size {
+            return self.planes(&image.pixels, image.channels, shift, flip, out);
+        }
+        let (before, still) = (out.len(), shift == (0, 0));
+        out.resize(before + self.bytes(image.channels), 0);
+        resize(image, window, self.size, still && flip, &mut out[before..]);
+        if !still {
+            let planes = out.split_off(before);
+            let plane = (self.size * self.size) as usize;
+            planes.chunks_exact(plane).for_each(|plane| self.planes_of::<1>(plane, shift, flip, out));
+        }
     }
 
     /// The middle square of the image scaled so that its shorter side is `resize`.
@@ -125,27 +145,6 @@ impl View {
         let (width, height) = (f64::from(width), f64::from(height));
         let side = width.min(height) * f64::from(self.size) / f64::from(self.resize);
         Window { left: (width - side) / 2.0, top: (height - side) / 2.0, width: side, height: side }
-    }
-
-    /// The window, scaled to the view's square.
-    fn scaled(&self, image: &Image, window: Window) -> Vec<u8> {
-        let whole = Window { left: 0.0, top: 0.0, width: f64::from(image.width), height: f64::from(image.height) };
-        if window == whole && image.width == self.size && image.height == self.size {
-            return image.pixels.clone();
-        }
-        let pixel = if image.channels == 1 { PixelType::U8 } else { PixelType::U8x3 };
-        let source = ImageRef::new(image.width, image.height, &image.pixels, pixel)
-            .expect("an image has height × width × channels bytes");
-        let mut target = Raster::new(self.size, self.size, pixel);
-        let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear)).crop(
-            window.left,
-            window.top,
-            window.width,
-            window.height,
-        );
-        let resized = RESIZER.with_borrow_mut(|resizer| resizer.resize(&source, &mut target, &options));
-        resized.expect("the window lies inside the image");
-        target.into_vec()
     }
 
     /// Pixels side by side become planes one after the other, moved and mirrored on the way.

@@ -46,7 +46,7 @@ impl Experiment {
         let dataset = recipe.data.open().when(|| format!("open the dataset `{}`", recipe.data.name()))?;
         let dataset: Arc<dyn Dataset> = match recipe.data {
             // In memory from the start.
-            Source::Synthetic(_) | Source::Mnist(_) | Source::Pack(_) => dataset,
+            Source::Synthetic(_) | Source::Mnist(_) | Source::Pack(_) | Source::Features(_) => dataset,
             _ => Arc::new(Shelf::new(dataset, u64::from(recipe.compute.keep_mib) << 20)),
         };
         Self::with_dataset(recipe, dataset, device)
@@ -167,7 +167,7 @@ impl Experiment {
             torch_shim::set_deterministic(true);
         }
         let seeds = Seeds::new(u64::from(self.recipe.seed));
-        Learner::new(self.recipe.learn_settings(), self.sealed.clone(), seeds, self.device)
+        Learner::new(self.recipe.learn_settings(&self.sealed), self.sealed.clone(), seeds, self.device)
     }
 
     fn go_on(

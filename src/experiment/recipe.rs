@@ -1,11 +1,11 @@
 //! A recipe: everything that decides a run, as TOML. What is not written is the paper's value.
 
-use crate::data::{Augmentation, Crop, Dataset, Normalization, Source, View};
+use crate::data::{Augmentation, Crop, Dataset, Image, Normalization, Sealed, Source, View};
 use crate::error::RecipeError;
 use crate::learner::{
     CalibrateSettings, CompleteSettings, FinetuneSettings, GhostSettings, LearnSettings, TrainSettings,
 };
-use crate::loss::LossSettings;
+use crate::loss::{DistillationKind, LossSettings, Pod};
 use crate::memory::MemorySettings;
 use crate::model::{Backbone, Compute, GeneratorKind, ModelSettings};
 use crate::scenario::{Order, Split};
@@ -97,6 +97,12 @@ impl Recipe {
 
     /// The same with nothing left open: what the dataset decides is filled in, and every value makes sense.
     pub fn effective(mut self, dataset: &dyn Dataset) -> Result<Self, RecipeError> {
+        let rows = dataset.channels() == Image::NUMBERS;
+        self.check_input(rows)?;
+        if rows {
+            self.check()?;
+            return Ok(self);
+        }
         let Augmentation { crop, flip } = self.data.augmentation();
         let images = &mut self.images;
         let size = *images.size.get_or_insert(dataset.size());
@@ -117,7 +123,44 @@ impl Recipe {
                 let counts = [("data.train", drawn.train, 1, 10_000), ("data.test", drawn.test, 1, 10_000)];
                 counts.into_iter().try_for_each(within)
             }
-            Source::Mnist(_) | Source::Folder(_) | Source::Awa2(_) | Source::Apy(_) | Source::Pack(_) => Ok(()),
+            Source::Mnist(_)
+            | Source::Folder(_)
+            | Source::Awa2(_)
+            | Source::Apy(_)
+            | Source::Pack(_)
+            | Source::Features(_) => Ok(()),
+        }
+    }
+
+    /// Whether the model can take what the dataset holds: rows of numbers, or images.
+    fn check_input(&self, rows: bool) -> Result<(), RecipeError> {
+        let wrong = |key: &str, found: &str, expected: &str| {
+            let [key, found, expected] = [key, found, expected].map(str::to_owned);
+            Err(RecipeError::Value { key, found, expected })
+        };
+        let (name, data) = (self.model.backbone.name(), self.data.name());
+        match (rows, self.model.backbone.takes_rows()) {
+            (true, false) => {
+                let expected = format!("`mlp` or `identity`, for `{data}` has no images");
+                return wrong("model.backbone.kind", &format!("`{name}`"), &expected);
+            }
+            (false, true) => {
+                let expected = format!("`resnet18` or `small-cnn`, for `{data}` has images");
+                return wrong("model.backbone.kind", &format!("`{name}`"), &expected);
+            }
+            _ => {}
+        }
+        if rows && self.images != ImageSettings::default() {
+            let expected = "none of its keys: features are not cropped, mirrored, resized or normalized";
+            return wrong("images", "given", expected);
+        }
+        match self.loss.distillation {
+            DistillationKind::Pod(Pod { weight, .. }) if rows && weight != 0.0 => {
+                let expected = "0, for features come without the maps that POD compares: `loss.distillation = { kind = \
+                                \"pod\", weight = 0.0 }` keeps the part that compares features";
+                wrong("loss.distillation.weight", &weight.to_string(), expected)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -163,7 +206,8 @@ impl Recipe {
         if !(0.0..1.0).contains(&self.calibrate.give_up) {
             return wrong("calibrate.give_up", self.calibrate.give_up.to_string(), "a share, at least 0 and below 1");
         }
-        if !(8..=1024).contains(&size) {
+        let rows = self.model.backbone.takes_rows();
+        if !rows && !(8..=1024).contains(&size) {
             return wrong("images.size", size.to_string(), "8 to 1024 pixels");
         }
         if resize < size {
@@ -181,6 +225,12 @@ impl Recipe {
                 ("model.backbone.width", net.width as usize, 1, 1024),
                 ("model.backbone.features", net.features as usize, 1, 65_536),
             ],
+            Backbone::Mlp(net) => vec![
+                ("model.backbone.layers", net.layers as usize, 0, 16),
+                ("model.backbone.width", net.width as usize, 1, 65_536),
+                ("model.backbone.features", net.features as usize, 1, 65_536),
+            ],
+            Backbone::Identity(_) => Vec::new(),
         };
         counts.into_iter().chain(backbone).try_for_each(within)?;
         if let Some(Crop::Shift { pixels }) = self.images.crop
@@ -211,14 +261,25 @@ impl Recipe {
         Some(broken.to_owned())
     }
 
-    /// How the learner is to learn.
+    /// How the images of a dataset are looked at; the rows of `dataset`, where it has no images.
     ///
     /// # Panics
     /// If the recipe is not [`Recipe::effective`].
-    pub(super) fn learn_settings(&self) -> LearnSettings {
+    fn view(&self, dataset: &Sealed) -> View {
+        if dataset.channels() == Image::NUMBERS {
+            return View::of_rows(dataset.size());
+        }
         let images = &self.images;
         let (size, resize) = images.size.zip(images.resize).expect("an effective recipe");
         let (crop, flip) = images.crop.zip(images.flip).expect("an effective recipe");
+        View { size, resize, augmentation: Augmentation { crop, flip } }
+    }
+
+    /// How the learner is to learn from `dataset`.
+    ///
+    /// # Panics
+    /// If the recipe is not [`Recipe::effective`].
+    pub(super) fn learn_settings(&self, dataset: &Sealed) -> LearnSettings {
         LearnSettings {
             model: self.model,
             loss: self.loss.clone(),
@@ -228,8 +289,8 @@ impl Recipe {
             ghosts: self.ghosts.clone(),
             complete: self.complete,
             calibrate: self.calibrate,
-            view: View { size, resize, augmentation: Augmentation { crop, flip } },
-            normalization: images.normalization.expect("an effective recipe"),
+            view: self.view(dataset),
+            normalization: self.images.normalization.unwrap_or_else(|| dataset.normalization()),
             compute: self.compute,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }

@@ -62,7 +62,7 @@ pub struct LearnSettings {
     pub calibrate: CalibrateSettings,
     /// How images are looked at.
     pub view: View,
-    /// Mean and deviation of the pixels.
+    /// Mean and deviation of the pixels; rows of numbers are taken as they are.
     pub normalization: Normalization,
     /// How it is computed.
     pub compute: Compute,
@@ -130,7 +130,7 @@ impl Learner {
         let classifier = CosineClassifier::new(settings.model.similarity, settings.model.learned_scale, device);
         let Normalization { mean, std } = settings.normalization;
         let plane = |of: &dyn Fn(usize) -> f64| {
-            let values: Vec<f64> = (0..channels).map(of).collect();
+            let values: Vec<f64> = (0..channels.min(3)).map(of).collect();
             Tensor::from_slice(&values).to_kind(Kind::Float).reshape([1, -1, 1, 1]).to_device(device)
         };
         let slope = plane(&|channel| 1.0 / (255.0 * std[channel]));

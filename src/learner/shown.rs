@@ -6,7 +6,7 @@
 use super::Learner;
 use super::stock::{Glances, Stock};
 use crate::class::Slot;
-use crate::data::{Batch, Loader, Pass, Sample, Usage};
+use crate::data::{Batch, Image, Loader, Pass, Sample, Usage};
 use crate::error::LearnError;
 use tch::{Kind, Tensor};
 
@@ -32,7 +32,7 @@ pub(super) struct Shown<'a> {
 }
 
 enum Source<'a> {
-    /// What was seen, `[batch, channels, size, size]` bytes.
+    /// What was seen, `[batch, channels, size, size]` bytes or `[batch, size]` numbers.
     Bytes(Tensor),
     /// What is to be seen.
     Stock(&'a Stock, Glances),
@@ -139,8 +139,12 @@ impl Learner {
 
     /// A batch that threads have made ready.
     fn shown(&self, batch: &Batch) -> Shown<'static> {
-        let shape = [batch.slots.len() as i64, batch.channels as i64, batch.size as i64, batch.size as i64];
-        let bytes = Tensor::from_slice(&batch.pixels).reshape(shape).to_device(self.device);
+        let (count, channels, size) = (batch.slots.len() as i64, batch.channels as i64, batch.size as i64);
+        let bytes = Tensor::from_slice(&batch.pixels).to_device(self.device);
+        let bytes = match batch.channels == usize::from(Image::NUMBERS) {
+            true => numbers(&bytes, count),
+            false => bytes.reshape([count, channels, size, size]),
+        };
         Shown {
             targets: self.targets(&batch.slots),
             ghosts: None,
@@ -150,10 +154,10 @@ impl Learner {
         }
     }
 
-    /// What is seen, as the network takes it: `[batch, channels, size, size]`, normalized. Bytes become numbers on the
-    /// device.
+    /// What is seen, as the network takes it: `[batch, channels, size, size]`, normalized, or `[batch, size]` as it is.
+    /// Bytes become numbers on the device.
     pub(super) fn images(&self, shown: &Shown<'_>) -> Tensor {
-        let pixels = match &shown.source {
+        let seen = match &shown.source {
             Source::Bytes(bytes) => bytes.to_kind(Kind::Float),
             Source::Stock(stock, glances) => {
                 if let Some(seen) = stock.look(glances, (&self.slope, &self.shift), self.network.image_kind()) {
@@ -162,7 +166,16 @@ impl Learner {
                 stock.show(glances)
             }
         };
-        pixels * &self.slope + &self.shift
+        match self.sealed.channels() {
+            Image::NUMBERS => seen,
+            _ => {
+                // In place: a fresh tensor of this size costs more than the sum.
+                let mut seen = seen;
+                seen *= &self.slope;
+                seen += &self.shift;
+                seen
+            }
+        }
     }
 
     /// The slots as a tensor, `[batch]`.
@@ -182,4 +195,9 @@ impl Learner {
         }
         Ok(())
     }
+}
+
+/// The bytes of `count` rows of numbers, as numbers: `[count, size]`.
+pub(super) fn numbers(bytes: &Tensor, count: i64) -> Tensor {
+    bytes.reshape([count, -1]).view_dtype(Kind::Float)
 }

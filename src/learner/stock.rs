@@ -7,6 +7,7 @@
 //! Each row of `V` and `H` says how much of each pixel goes into one pixel of the view: a triangle around its place in
 //! the window, as wide as the reduction asks. That is the resizing of `data/view.rs`, without rounding to bytes.
 
+use super::shown::numbers;
 use crate::data::{Glance, Image, Pass, Sample, View};
 use crate::error::DataError;
 use crate::model::has_kernels_on;
@@ -20,7 +21,7 @@ const MOST: usize = 4 << 30;
 /// Images of one size on a device.
 #[derive(Debug)]
 pub(super) struct Stock {
-    /// `[images, channels, height, width]` bytes.
+    /// `[images, channels, height, width]` bytes, or `[images, width]` numbers.
     pixels: Tensor,
     /// Where each image lies.
     rows: HashMap<Sample, i64>,
@@ -76,8 +77,12 @@ impl Stock {
         for part in samples.chunks(2048) {
             let images: Vec<Option<Vec<u8>>> = part.par_iter().map(one).collect::<Result<_, _>>()?;
             let Some(images) = images.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
-            let shape = [part.len() as i64, i64::from(height), i64::from(width), i64::from(channels)];
-            parts.push(Tensor::from_slice(&images.concat()).reshape(shape).to_device(device).permute([0, 3, 1, 2]));
+            let (count, bytes) = (part.len() as i64, Tensor::from_slice(&images.concat()).to_device(device));
+            let shape = [count, i64::from(height), i64::from(width), i64::from(channels)];
+            parts.push(match channels {
+                Image::NUMBERS => numbers(&bytes, count),
+                _ => bytes.reshape(shape).permute([0, 3, 1, 2]),
+            });
         }
         let pixels = Tensor::cat(&parts, 0).contiguous();
         let rows = samples.iter().enumerate().map(|(row, sample)| (*sample, row as i64)).collect();
@@ -91,6 +96,7 @@ impl Stock {
         let rows = Tensor::from_slice(&rows).to_device(device);
         let look = view.test(self.width, self.height);
         let whole = (self.width, self.height) == (view.size, view.size) && look.window.width == f64::from(view.size);
+        let numbers_lie_here = self.pixels.dim() == 2;
         let numbers = |glance: Glance| {
             let Glance { window, shift, flip } = glance;
             [window.left, window.top, window.width, window.height, shift.0 as f64, shift.1 as f64, f64::from(flip)]
@@ -98,6 +104,8 @@ impl Stock {
         };
         let how = match pass {
             Pass::Look | Pass::LookMirrored if whole => None,
+            // There is one way to look at a row of numbers.
+            _ if numbers_lie_here => None,
             _ => {
                 let (width, height) = (self.width, self.height);
                 let places = (0..samples.len()).into_par_iter();
@@ -109,7 +117,7 @@ impl Stock {
         Glances { rows, how, mirrored: matches!(pass, Pass::LookMirrored) }
     }
 
-    /// What is seen: `[images, channels, size, size]`, from 0 to 255.
+    /// What is seen: `[images, channels, size, size]`, from 0 to 255, or `[images, size]`.
     pub(super) fn show(&self, glances: &Glances) -> Tensor {
         let images = self.pixels.index_select(0, &glances.rows).to_kind(Kind::Float);
         match &glances.how {
@@ -163,6 +171,23 @@ mod tests {
     use crate::scenario::{Order, Scenario};
     use crate::seeds::Seeds;
     use std::sync::Arc;
+
+    /// Rows of numbers lie there as they are, however they are passed over.
+    #[test]
+    fn rows_of_numbers_are_what_they_were() {
+        let sample = |index| Sample { subset: Subset::Train, index, class: crate::class::ClassId(0) };
+        let samples = [0, 1, 2].map(sample);
+        let read = |sample: &Sample| Ok(Image::of_numbers(&[sample.index as f32, -0.5]));
+        let view = View::of_rows(2);
+        let stock = Stock::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one length");
+        for pass in [Pass::Look, Pass::Learn(Seeds::new(3))] {
+            let order = pass.order(&samples);
+            let seen = stock.show(&stock.glances(&order, pass, view));
+            assert_eq!(seen.size(), [3, 2]);
+            let expected: Vec<f32> = order.iter().flat_map(|sample| [sample.index as f32, -0.5]).collect();
+            assert_eq!(Vec::<f32>::try_from(seen.flatten(0, -1)).expect("numbers"), expected);
+        }
+    }
 
     /// What a GPU would see of every pass is what the threads see, up to the rounding of bytes.
     #[test]

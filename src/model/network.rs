@@ -18,11 +18,15 @@ pub struct Network {
 }
 
 impl Network {
-    /// With the fresh weights of `seed`, for images of `channels × size × size`.
+    /// With the fresh weights of `seed`, for images of `channels × size × size` or rows of `size` numbers.
     ///
     /// The weights are drawn on the host, so that every device starts from the same ones.
     pub fn new(backbone: Backbone, channels: usize, size: usize, compute: Compute, device: Device, seed: i64) -> Self {
-        let compute = compute.on(device, size);
+        let compute = match backbone.takes_rows() {
+            // Rows have one layout.
+            true => Compute { layout: Layout::Planes, ..compute.on(device, size) },
+            false => compute.on(device, size),
+        };
         let mut store = VarStore::new(Device::Cpu);
         let extractor = drawn(seed, || backbone.build(&store.root(), channels as i64, size as i64));
         store.set_device(device);
@@ -46,7 +50,7 @@ impl Network {
         copy
     }
 
-    /// `f(x)` for normalized images `[batch, channels, size, size]`.
+    /// `f(x)` for normalized images `[batch, channels, size, size]` or rows `[batch, size]`.
     pub fn extract(&self, images: &Tensor, train: bool) -> Representation {
         let laid_out;
         let images = match self.compute.layout {

@@ -140,3 +140,38 @@ pub fn lines(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(String::from).collect()
 }
+
+/// Features of drawings, as NumPy would save them: `train.npy` and `test.npy`, and the class of each row in `train.txt` and
+/// `test.txt`. A feature is the mean colour of each of sixteen parts of a drawing.
+pub fn drawn_features(at: &Path, classes: &[&str], train: usize, test: usize) {
+    std::fs::create_dir_all(at).unwrap();
+    let drawn = Synthetic::new(&SyntheticSettings { train, test, ..Default::default() });
+    for (subset, side) in [(Subset::Train, "train"), (Subset::Test, "test")] {
+        let samples: Vec<_> =
+            drawn.samples(subset).iter().filter(|sample| sample.class.index() < classes.len()).collect();
+        let rows: Vec<Vec<f32>> = samples.iter().map(|sample| colours(&drawn.image(sample).unwrap())).collect();
+        std::fs::write(at.join(format!("{side}.npy")), npy(&rows)).unwrap();
+        let names: String = samples.iter().map(|sample| format!("{}\n", classes[sample.class.index()])).collect();
+        std::fs::write(at.join(format!("{side}.txt")), names).unwrap();
+    }
+}
+
+/// The mean red, green and blue of each part, four across and four down; grey is 0, for directions are compared.
+fn colours(image: &Image) -> Vec<f32> {
+    let part = image.width / 4;
+    let mut sums = vec![-0.5; 48];
+    for (at, byte) in image.pixels.iter().enumerate() {
+        let (pixel, channel) = (at as u32 / 3, at % 3);
+        let (x, y) = ((pixel % image.width) / part, (pixel / image.width) / part);
+        sums[(y * 4 + x) as usize * 3 + channel] += f32::from(*byte) / (255 * part * part) as f32;
+    }
+    sums
+}
+
+/// A matrix of f32 as `numpy.save` writes it.
+pub fn npy(rows: &[Vec<f32>]) -> Vec<u8> {
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows.len(), rows[0].len());
+    let numbers = rows.iter().flatten().flat_map(|value| value.to_le_bytes());
+    let head = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
+    head.into_iter().chain(numbers).collect()
+}

@@ -205,7 +205,7 @@ fn our_norm_is_libtorchs() {
         let (g, b) = (Some(&exact_gamma), Some(&exact_beta));
         let mut exact = exact_x.batch_norm(g, b, Some(&exact_mean), Some(&exact_var), true, 0.1, 1e-5, false);
         if with_around {
-            exact = exact + &exact_around;
+            exact += &exact_around;
         }
         if relu {
             exact = exact.relu();

@@ -16,6 +16,7 @@ const SHOWN: usize = 20;
 #[command(after_help = "Examples:
   prescient data check awa2 data/awa2
   prescient data check folder photos --attributes animals.csv
+  prescient data check features vectors --attributes animals.csv
   prescient data check folder photos --leave-out train/cat/0001.jpg     as a recipe's `leave_out` does
 
 It opens every image, counts them class by class, and looks for what is missing, damaged, there twice or on both sides. It
@@ -24,10 +25,10 @@ pub(super) struct Check {
     /// Which dataset
     dataset: Name,
 
-    /// Where it lies: a folder or a .zip
+    /// Where it lies: a folder, a .zip, or a .safetensors of features
     path: PathBuf,
 
-    /// Where attributes come from, for `folder`; can be given several times
+    /// Where attributes come from, for `folder` and `features`; can be given several times
     #[arg(long, value_name = "FILE")]
     attributes: Vec<PathBuf>,
 
@@ -46,6 +47,7 @@ enum Name {
     Folder,
     Awa2,
     Apy,
+    Features,
 }
 
 impl Check {
@@ -58,6 +60,9 @@ impl Check {
             },
             Name::Awa2 => Checked::Awa2,
             Name::Apy => Checked::Apy,
+            Name::Features => {
+                Checked::Features { attributes: self.attributes.iter().map(AttributeSource::new).collect() }
+            }
         };
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} images  {eta:>4} left")
             .expect("a template of known keys");
@@ -97,7 +102,8 @@ fn text(checkup: &Checkup, most: usize) -> String {
         }
     }
     if checkup.faults() == 0 {
-        text.push_str(&format!("\n{} images opened, nothing is wrong\n", checkup.opened));
+        let what = if checkup.rows { "rows looked at" } else { "images opened" };
+        text.push_str(&format!("\n{} {what}, nothing is wrong\n", checkup.opened));
     }
     text
 }
@@ -151,6 +157,7 @@ mod tests {
         let checkup = Checkup {
             counts: vec![("ant".to_owned(), [4, 2]), ("bumblebee".to_owned(), [14, 2])],
             opened: 22,
+            rows: false,
             findings: vec![
                 finding(Kind::Image, "`a.jpg` is cut", Some("put a whole copy in its place")),
                 finding(Kind::Image, "`b.jpg` is cut", Some("put a whole copy in its place")),

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-/// What one variable may unpack to: xlsa17's largest has well under a hundredth of it.
-const LARGEST: u64 = 1 << 28;
+/// What one variable may unpack to: xlsa17's largest, AwA2's features, has 611 MB.
+const LARGEST: u64 = 1 << 30;
 
 const MATRIX: u32 = 14;
 const COMPRESSED: u32 = 15;
@@ -158,7 +158,7 @@ fn numbers((kind, data): (u32, &[u8])) -> Option<Vec<f64>> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::data) mod tests {
     use super::*;
     use flate2::Compression;
     use flate2::write::ZlibEncoder;

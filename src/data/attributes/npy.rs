@@ -84,7 +84,7 @@ pub fn read(bytes: &[u8], path: &Path) -> Result<Matrix, DataError> {
 }
 
 const CUT: &str = "the file may be cut short: write it again with `numpy.save`";
-const KIND: &str = "write it with `numpy.save(\"a.npy\", array.astype(\"float32\"))`, an array of classes × attributes";
+const KIND: &str = "write it with `numpy.save(\"a.npy\", array.astype(\"float32\"))`, an array of two dimensions";
 
 fn malformed(path: &Path, expected: &str, found: String, hint: &str) -> DataError {
     DataError::Malformed {
@@ -132,7 +132,7 @@ impl Number {
         let kind = chars.next()?;
         let bytes = chars.as_str().parse().ok()?;
         let known = match kind {
-            'f' => [4, 8].contains(&bytes),
+            'f' => [2, 4, 8].contains(&bytes),
             'i' | 'u' => [1, 2, 4, 8].contains(&bytes),
             'b' => bytes == 1,
             _ => false,
@@ -147,6 +147,7 @@ impl Number {
             false => bytes.iter().rev().fold(0, append),
         };
         match (self.kind, self.bytes) {
+            ('f', 2) => half::f16::from_bits(number as u16).to_f32(),
             ('f', 4) => f32::from_bits(number as u32),
             ('f', _) => f64::from_bits(number) as f32,
             ('i', bytes) => {
@@ -189,6 +190,8 @@ mod tests {
         assert_eq!(values(&npy(">f8", "False", "(2,)", &doubles)), [0.25, 1000.0]);
         let integers: Vec<u8> = [-3i16, 300].iter().flat_map(|value| value.to_le_bytes()).collect();
         assert_eq!(values(&npy("<i2", "False", "(2, 1)", &integers)), [-3.0, 300.0]);
+        let halves: Vec<u8> = [0x3e00u16, 0xc000].iter().flat_map(|bits| bits.to_le_bytes()).collect();
+        assert_eq!(values(&npy("<f2", "False", "(2,)", &halves)), [1.5, -2.0]);
         assert_eq!(values(&npy("|b1", "False", "(3,)", &[0, 1, 1])), [0.0, 1.0, 1.0]);
         assert_eq!(values(&npy("<u8", "False", "(1,)", &u64::MAX.to_le_bytes())), [u64::MAX as f32]);
     }

@@ -35,7 +35,8 @@ pub(super) fn duplicates(inventory: &Inventory, traces: &[Option<Trace>]) -> Vec
 fn same(inventory: &Inventory, before: &Item, after: &Item) -> Finding {
     let (a, b) = (inventory.pictures.path(before), inventory.pictures.path(after));
     if before.subset != after.subset {
-        let what = format!("`{b}`: expected a test image of its own, found the training image `{a}` once more");
+        let kind = if inventory.pictures.are_rows() { "row" } else { "image" };
+        let what = format!("`{b}`: expected a test {kind} of its own, found the training {kind} `{a}` once more");
         let mend = match inventory.can_leave_out {
             true => format!(
                 "take one of the two away, for what was learned from tests nothing; or leave it out in the recipe: \

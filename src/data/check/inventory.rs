@@ -5,7 +5,9 @@ use crate::class::ClassId;
 use crate::data::apy::{self, Annotations, Object};
 use crate::data::attributes::{self, AttributeSource, Scale};
 use crate::data::photos::{Classes, Survey, fault};
-use crate::data::{ApySettings, Awa2Settings, Dataset, Files, Image, Mnist, Sample, Subset, awa2, folder};
+use crate::data::{
+    ApySettings, Awa2Settings, Dataset, Features, FeaturesSettings, Files, Image, Mnist, Sample, Subset, awa2, folder,
+};
 use crate::error::DataError;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,6 +42,11 @@ pub(super) struct Inventory {
 }
 
 impl Pictures {
+    /// Whether they are rows of numbers, and no images.
+    pub(super) fn are_rows(&self) -> bool {
+        matches!(self, Pictures::Dataset(dataset) if dataset.channels() == Image::NUMBERS)
+    }
+
     /// What to call an item.
     pub(super) fn path(&self, item: &Item) -> String {
         match self {
@@ -203,6 +210,30 @@ pub(super) fn of_mnist(path: &Path) -> Result<Inventory, Vec<DataError>> {
             let ClassId(class) = sample.class;
             counts[usize::from(class)].1[side] += 1;
             let (name, classes) = (dataset.name(sample), vec![class.to_string()]);
+            items.push(Item { subset, classes, name, sample: Some(*sample), objects: Vec::new() });
+        }
+    }
+    let pictures = Pictures::Dataset(Box::new(dataset));
+    Ok(Inventory { pictures, items, counts, findings, can_leave_out: false })
+}
+
+/// Features that were computed elsewhere: an item is a row.
+pub(super) fn of_features(path: &Path, sources: &[AttributeSource]) -> Result<Inventory, DataError> {
+    let settings = FeaturesSettings { attributes: sources.to_vec(), ..FeaturesSettings::new(path) };
+    let (dataset, faults) = Features::survey(path, &settings)?;
+    let mut findings: Vec<Finding> = faults.iter().map(|error| Finding::fault(Kind::Image, error)).collect();
+    let warnings = match dataset.catalogue().attribute_names() {
+        [] => Vec::new(),
+        _ => attributes::warnings(dataset.catalogue()),
+    };
+    findings.extend(warnings.iter().map(|warning| Finding::notice(Kind::ClassInformation, warning.to_string())));
+    let names = dataset.catalogue().names().to_vec();
+    let mut counts: Vec<(String, [usize; 2])> = names.iter().map(|name| (name.clone(), [0; 2])).collect();
+    let mut items = Vec::new();
+    for (side, subset) in [Subset::Train, Subset::Test].into_iter().enumerate() {
+        for sample in dataset.samples(subset) {
+            counts[sample.class.index()].1[side] += 1;
+            let (name, classes) = (dataset.name(sample), vec![names[sample.class.index()].clone()]);
             items.push(Item { subset, classes, name, sample: Some(*sample), objects: Vec::new() });
         }
     }

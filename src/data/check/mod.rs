@@ -30,6 +30,11 @@ pub enum Checked {
     Awa2,
     /// Attribute Pascal and Yahoo.
     Apy,
+    /// Features that were computed elsewhere.
+    Features {
+        /// Where the attributes of their classes come from.
+        attributes: Vec<AttributeSource>,
+    },
 }
 
 /// What kind of thing was found.
@@ -85,6 +90,8 @@ pub struct Checkup {
     pub counts: Vec<(String, [usize; 2])>,
     /// How many files were opened.
     pub opened: usize,
+    /// Whether they are rows of numbers, and no images.
+    pub rows: bool,
     /// All that was found, by kind.
     pub findings: Vec<Finding>,
 }
@@ -106,6 +113,7 @@ pub fn check(dataset: &Checked, path: &Path, progress: &(dyn Fn(usize, usize) + 
         }
         Checked::Awa2 => inventory::of_awa2(&path).map_err(|error| vec![error]),
         Checked::Apy => inventory::of_apy(&path).map_err(|error| vec![error]),
+        Checked::Features { attributes } => inventory::of_features(&path, attributes).map_err(|error| vec![error]),
     };
     match inventory {
         Ok(inventory) => look_at(inventory, progress),
@@ -141,7 +149,7 @@ fn look_at(mut inventory: Inventory, progress: &(dyn Fn(usize, usize) + Sync)) -
     }
     findings.extend(duplicates::duplicates(&inventory, &traces));
     findings.sort_by_key(|finding| (!finding.wrong, finding.kind));
-    Checkup { counts: inventory.counts, opened: of, findings }
+    Checkup { counts: inventory.counts, opened: of, rows: inventory.pictures.are_rows(), findings }
 }
 
 /// An image that cannot be used. One that was listed a moment ago and is not there is a link.
@@ -175,7 +183,7 @@ fn examined(pictures: &Pictures, item: &Item) -> Result<Trace, Vec<DataError>> {
             return Err(faults);
         }
     }
-    // Handwritten digits all look alike.
-    let look = if image.channels == 1 { None } else { Look::of(&image) };
+    // Handwritten digits all look alike, and numbers like nothing.
+    let look = if image.channels == 3 { Look::of(&image) } else { None };
     Ok(Trace { content: *content(&image).as_bytes(), look })
 }

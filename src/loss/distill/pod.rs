@@ -34,7 +34,10 @@ impl Default for Pod {
 impl Distillation for Pod {
     fn terms(&self, old: &Representation, new: &Representation) -> Terms {
         let mut terms = Terms::default();
-        terms.push("pod", spatial(&old.stages, &new.stages) * self.weight);
+        // Rows of numbers have no maps; a recipe that asks for their weight is refused before it begins.
+        if !old.stages.is_empty() {
+            terms.push("pod", spatial(&old.stages, &new.stages) * self.weight);
+        }
         terms.push("pod-flat", turned(&old.features, &new.features) * self.flat);
         terms
     }

@@ -53,6 +53,16 @@ pub(super) const CPU: &[Contest] = &[
         wanted: 1.0,
     },
     Contest {
+        name: "from JPEGs of 224 px to normalized batches of 64 px, 2 workers",
+        item: "image",
+        ours: "data-path --root target/bench/photos --size 64 --workers 2 --normalize",
+        peers: &[
+            ("torchvision", "data_path.py --root target/bench/photos/train --size 64 --workers 2"),
+            ("torchvision, v2", "data_path.py --root target/bench/photos/train --size 64 --workers 2 --v2"),
+        ],
+        wanted: 3.0,
+    },
+    Contest {
         name: "MMD and its slope, 500 + 500 features of 512, 5 bandwidths",
         item: "evaluation",
         ours: "mmd --steps 10",

@@ -43,6 +43,14 @@ pub(crate) fn bench(environment: &Environment, libtorch: &Path, wish: &Wish) -> 
         command.arg(environment.root.join("bench/peers/svm.py")).arg("--write").arg(&made);
         crate::steps::run(&mut command, "the features of the SVM", "python bench/peers/svm.py --write target/bench")?;
     }
+    let photos = made.join("photos/train");
+    if !wish.gpu && !photos.exists() {
+        std::fs::create_dir_all(made.join("photos")).map_err(Error::io("make", &made))?;
+        let mut command = Command::new(&python);
+        command.arg(environment.root.join("bench/peers/data_path.py")).arg("--root").arg(&photos);
+        command.args(["--source", "224", "--write"]);
+        crate::steps::run(&mut command, "photos for the data path", "python bench/peers/data_path.py --write")?;
+    }
     let mut outcomes = Vec::new();
     for contest in contests.iter().filter(wanted) {
         eprintln!("{}", contest.name);
