@@ -294,6 +294,32 @@ fn the_ghost_model_guesses_and_resumes() {
     assert!(present > 0.3, "without a memory the newest classes are still known: {present}");
 }
 
+/// The classes of task 3 start where task 2 kept a place for them: another run than the one that imprints them, and the
+/// place outlives a stop.
+#[test]
+fn a_ghost_can_be_promoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.complete.epochs = 2;
+    recipe.ghosts.per_class = 40;
+    let text = "[ghosts]\ngenerator = { kind = \"gaussian\" }\n";
+    recipe.ghosts.generator = Recipe::parse(text, Path::new("g.toml")).unwrap().ghosts.generator;
+    let [imprinted, whole, parts] = ["imprinted", "whole", "parts"].map(|name| folder.path().join(name));
+    let without = run(recipe.clone(), &imprinted);
+    recipe.ghosts.promote = true;
+    let with = run(recipe.clone(), &whole);
+    let losses = |record: &Record, task: usize| -> Vec<Line> {
+        let of_task = |line: &&Line| matches!(line, Line::Epoch(epoch) if epoch.task == task);
+        record.lines.iter().filter(of_task).cloned().collect()
+    };
+    assert_eq!(losses(&without, 2), losses(&with, 2));
+    assert_ne!(losses(&without, 3), losses(&with, 3));
+
+    Experiment::new(recipe, Device::Cpu).unwrap().run(&parts, Some(2), &mut Silent).unwrap();
+    Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
+    assert!(bytes(&whole) == bytes(&parts), "the resumed run gave another record");
+}
+
 /// Features of actual future images: the seal is broken by name, and the record says so.
 #[test]
 fn an_oracle_is_stamped() {

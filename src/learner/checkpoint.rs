@@ -14,6 +14,8 @@ use tch::{Device, Kind, Tensor, no_grad};
 
 /// The weights' file.
 const WEIGHTS: &str = "weights.safetensors";
+/// The proxies of future classes in it, where they are to be promoted.
+const PROMISED: &str = "ghosts.proxies";
 /// The memory's file.
 const MEMORY: &str = "memory.json";
 
@@ -42,6 +44,9 @@ impl Learner {
             tensors.insert(format!("classifier.proxies.{}", task + 1), bytes(block));
         }
         tensors.insert("classifier.raw_scale".to_owned(), bytes(self.classifier.raw_scale()));
+        if let Some(promised) = &self.promised {
+            tensors.insert(PROMISED.to_owned(), bytes(promised));
+        }
         for (name, tensor) in self.generator.iter().flat_map(|generator| generator.tensors()) {
             tensors.insert(format!("generator.{name}"), bytes(&tensor));
         }
@@ -92,6 +97,10 @@ impl Learner {
         let raw_scale = on_device(read("classifier.raw_scale", Some(vec![1]))?);
         let model = &self.settings.model;
         self.classifier = CosineClassifier::from_parts(model.similarity, model.learned_scale, blocks, raw_scale);
+        self.promised = match tensors.names().contains(&PROMISED) {
+            true => Some(on_device(read(PROMISED, None)?)),
+            false => None,
+        };
         let stored: BTreeMap<String, Tensor> = tensors
             .names()
             .iter()

@@ -45,8 +45,13 @@ impl Learner {
         Ok(by_class.into_iter().map(|(slot, parts)| (slot, of_class(parts))).collect())
     }
 
-    /// Adds proxies for the new classes, made of their images under `f^{t−1}`.
+    /// Adds proxies for the new classes: where their ghosts have kept a place, or made of their images under `f^{t−1}`.
     pub(super) fn imprint(&mut self, lesson: &mut Lesson<'_>) -> Result<(), LearnError> {
+        let new = lesson.task.present().len() as i64;
+        if let Some(promised) = &self.promised {
+            self.classifier.add(&promised.narrow(0, 0, new));
+            return Ok(());
+        }
         let features = self.features(lesson, &lesson.album.loader.data().present(), Pass::Look)?;
         let existing = self.classifier.proxies();
         let proxies = no_grad(|| {

@@ -35,6 +35,9 @@ pub struct GhostSettings {
     /// Whether features are brought to length 1 before `g` learns from them. The paper's are not; but the classifier sees
     /// directions only, and long features of a class would outweigh its short ones.
     pub unit: bool,
+    /// Whether a class that arrives starts from the proxy of its ghosts, the place that was kept for it, rather than being
+    /// imprinted from its images. From task 3 on: before, no ghosts have trained.
+    pub promote: bool,
     /// At most so many real features of a class on the other side of each plane.
     pub svm_limit: usize,
     /// Where ghosts come from. Last, for it is a table.
@@ -49,6 +52,7 @@ impl Default for GhostSettings {
             share: None,
             pixels: false,
             unit: false,
+            promote: false,
             svm_limit: 500,
             generator: GeneratorKind::None,
         }

@@ -81,6 +81,9 @@ pub struct Learner {
     memory: Memory,
     /// `g`, once it has learned something.
     generator: Option<Box<dyn Generator>>,
+    /// The proxies of the future classes that trained with the last task, `[future, width]`: those to arrive next come
+    /// first.
+    promised: Option<Tensor>,
     /// What pixels are multiplied by to be normalized, `[1, channels, 1, 1]`.
     slope: Tensor,
     /// What is added then.
@@ -144,6 +147,7 @@ impl Learner {
             classifier,
             memory: Memory::default(),
             generator: None,
+            promised: None,
             slope,
             shift,
             test_stock: None,
@@ -165,6 +169,8 @@ impl Learner {
                         lesson.ghosts = Some(self.training_ghosts(&mut lesson)?);
                     }
                     self.train(&mut lesson)?;
+                    let trained = lesson.ghosts.as_ref().filter(|_| self.settings.ghosts.promote);
+                    self.promised = trained.map(|ghosts| ghosts.proxies.detach().copy());
                 }
                 Stage::Finetune => self.finetune(&mut lesson)?,
                 Stage::Remember => self.remember(&mut lesson)?,
