@@ -23,8 +23,7 @@ pub fn allow_kernels(on: bool) {
     ALLOWED.store(on, Ordering::Relaxed);
 }
 
-/// Whether our kernels serve on `device`: allowed, and compiled, which the first call does and which takes about a
-/// second. `told` hears once, of the first failure, why not.
+/// Whether our kernels serve on `device`: allowed, and compiled, which the first call does. `told` hears once, of the first failure, why not.
 pub fn kernels_ready(device: Device, told: impl FnOnce(&ShimError)) -> bool {
     /// What became of each device.
     static KNOWN: Mutex<Vec<(usize, bool)>> = Mutex::new(Vec::new());

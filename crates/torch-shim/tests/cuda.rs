@@ -161,7 +161,7 @@ fn a_recording_that_fails_does_no_harm() {
     assert_eq!(Tensor::rand([3], GPU).size(), [3]);
 }
 
-/// Whether our kernels are there; `None`, with a word on stderr, where there is no GPU. On a GPU they must compile.
+/// Whether our kernels are there: not without a GPU, which a word on stderr tells. On a GPU they must compile.
 fn kernels() -> bool {
     gpu() && kernels_ready(Device::Cuda(0), |error| panic!("{error}"))
 }
