@@ -3,6 +3,7 @@
 //! It holds facts that the seed decides, no times: the same seed on the same CPU, with as many threads, gives the same
 //! bytes.
 
+use super::Recipe;
 use crate::class::{Slot, Slots};
 use crate::error::RunError;
 use crate::evaluation::{Answers, Confusion, Judged, Run};
@@ -123,6 +124,13 @@ pub struct Record {
 }
 
 impl Start {
+    /// What the run is about, whatever its seed: what runs of one kind share. A recipe of another version that cannot be
+    /// read is taken as it stands.
+    pub fn recipe_without_seed(&self) -> String {
+        Recipe::parse(&self.recipe, Path::new("record.jsonl"))
+            .map_or_else(|_| self.recipe.clone(), |recipe| Recipe { seed: 0, ..recipe }.to_toml())
+    }
+
     /// Why the run's numbers are no result, where they are none: everything that shows them shows this, too.
     pub fn stamp(&self) -> Option<String> {
         match (&self.oracle, self.validated) {
@@ -224,5 +232,26 @@ impl Record {
             answers: evaluation.answers.clone(),
         });
         Run { classes: self.start.classes.len(), tasks: tasks.collect() }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::{FORMAT, Start};
+
+    /// The first line of a made-up record.
+    pub(crate) fn start<const N: usize>(classes: [&str; N], tasks: &[usize]) -> Start {
+        Start {
+            format: FORMAT,
+            version: "0.1.0".to_owned(),
+            recipe: String::new(),
+            seed: 1,
+            device: "cpu".to_owned(),
+            oracle: None,
+            validated: None,
+            data: "0".to_owned(),
+            classes: classes.map(String::from).to_vec(),
+            tasks: tasks.to_vec(),
+        }
     }
 }

@@ -19,7 +19,7 @@ pub use gallery::{Aspect, Detail, Gallery};
 pub use grid::{Format, Grid};
 pub use inspection::inspection;
 pub use page::page;
-pub use runs::{Kind, Mean, ReadRun, Time};
+pub use runs::{Kind, ReadRun, Time};
 pub use side::side_by_side;
 pub use tables::tables;
 pub use text::text;

@@ -2,9 +2,10 @@
 
 use crate::class::Slots;
 use crate::error::Result;
+use crate::evaluation::statistics::Summary;
 use crate::evaluation::{Run, Scatter, metrics};
 use crate::experiment::record::{Epoch, Line};
-use crate::experiment::{Recipe, Record, RunFolder, Spent};
+use crate::experiment::{Record, RunFolder, Spent};
 use std::path::Path;
 
 /// A run folder, read.
@@ -29,15 +30,6 @@ pub struct Kind<'a> {
     pub name: String,
     /// By seed.
     pub runs: Vec<&'a ReadRun>,
-}
-
-/// A mean over seeds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mean {
-    /// The mean.
-    pub value: f64,
-    /// The sample deviation, of several.
-    pub deviation: Option<f64>,
 }
 
 /// Where a class stands after a task.
@@ -112,14 +104,6 @@ impl ReadRun {
             _ => None,
         })
     }
-
-    /// The recipe without its seed: what runs of one kind share.
-    fn recipe(&self) -> String {
-        let start = &self.record.start;
-        // A recipe of another version may not read; its text still tells kinds apart.
-        Recipe::parse(&start.recipe, Path::new("record.jsonl"))
-            .map_or_else(|_| start.recipe.clone(), |recipe| Recipe { seed: 0, ..recipe }.to_toml())
-    }
 }
 
 impl<'a> Kind<'a> {
@@ -127,7 +111,7 @@ impl<'a> Kind<'a> {
     pub fn among(runs: &'a [ReadRun]) -> Vec<Self> {
         let mut kinds: Vec<(String, Vec<&ReadRun>)> = Vec::new();
         for run in runs {
-            let recipe = run.recipe();
+            let recipe = run.record.start.recipe_without_seed();
             match kinds.iter_mut().find(|(known, _)| *known == recipe) {
                 Some((_, runs)) => runs.push(run),
                 None => kinds.push((recipe, vec![run])),
@@ -156,26 +140,15 @@ impl<'a> Kind<'a> {
     }
 
     /// A metric after a task, over seeds; none where one of the runs has none.
-    pub fn mean(&self, metric: &str, task: usize) -> Option<Mean> {
+    pub fn mean(&self, metric: &str, task: usize) -> Option<Summary> {
         let values: Option<Vec<f64>> = self.runs.iter().map(|run| run.value(metric, task)).collect();
-        values.and_then(|values| Mean::of(&values))
+        values.and_then(|values| Summary::of(&values))
     }
 
     /// Its seeds, as people read them.
     pub fn seeds(&self) -> String {
         let seeds: Vec<String> = self.runs.iter().map(|run| run.record.start.seed.to_string()).collect();
         format!("{} {}", if seeds.len() == 1 { "seed" } else { "seeds" }, seeds.join(", "))
-    }
-}
-
-impl Mean {
-    /// Of some values; none of none.
-    pub fn of(values: &[f64]) -> Option<Self> {
-        let count = values.len() as f64;
-        let value = values.iter().sum::<f64>() / count;
-        let squares = values.iter().map(|each| (each - value).powi(2)).sum::<f64>();
-        let deviation = (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
-        (!values.is_empty()).then_some(Self { value, deviation })
     }
 }
 
@@ -246,13 +219,5 @@ mod tests {
         ];
         let names: Vec<_> = Kind::among(&runs).into_iter().map(|kind| kind.name).collect();
         assert_eq!(names, ["run", "run (2)", "run (3)"]);
-    }
-
-    /// 1, 2, 6: mean 3, squares 4 + 1 + 9 over 2.
-    #[test]
-    fn mean_and_deviation_by_hand() {
-        assert_eq!(Mean::of(&[1.0, 2.0, 6.0]), Some(Mean { value: 3.0, deviation: Some(7f64.sqrt()) }));
-        assert_eq!(Mean::of(&[2.0]), Some(Mean { value: 2.0, deviation: None }));
-        assert_eq!(Mean::of(&[]), None);
     }
 }

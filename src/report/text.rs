@@ -98,7 +98,8 @@ pub(super) mod testing {
     use crate::class::Slot;
     use crate::evaluation::{Answers, Best};
     use crate::experiment::Record;
-    use crate::experiment::record::{Evaluation, FORMAT, Line, Start};
+    use crate::experiment::record::testing::start;
+    use crate::experiment::record::{Evaluation, Line};
 
     /// Four classes in 2+1+1, two test images each. `answers[i]` are the classes answered, image by image.
     pub(in crate::report) fn record(answers: &[[u16; 8]]) -> Record {
@@ -108,19 +109,7 @@ pub(super) mod testing {
             let answers = Answers { truth: truth.clone(), seen, ..Default::default() };
             Line::Evaluation(Evaluation { task: index + 1, confusion: answers.confusion(4), answers })
         });
-        let start = Start {
-            format: FORMAT,
-            version: "0.1.0".to_owned(),
-            recipe: String::new(),
-            seed: 1,
-            device: "cpu".to_owned(),
-            oracle: None,
-            validated: None,
-            data: "0".to_owned(),
-            classes: ["ant", "bee", "cat", "dog"].map(String::from).to_vec(),
-            tasks: vec![2, 1, 1],
-        };
-        Record { start, lines: lines.collect() }
+        Record { start: start(["ant", "bee", "cat", "dog"], &[2, 1, 1]), lines: lines.collect() }
     }
 }
 

@@ -157,7 +157,8 @@ mod tests {
     use super::*;
     use crate::class::Slot;
     use crate::evaluation::Best;
-    use crate::experiment::record::{Epoch, Evaluation, FORMAT, Start};
+    use crate::experiment::record::testing::start;
+    use crate::experiment::record::{Epoch, Evaluation};
 
     const TASKS: [usize; 2] = [1, 1];
 
@@ -182,19 +183,7 @@ mod tests {
     }
 
     fn record(lines: &[Line]) -> Record {
-        let start = Start {
-            format: FORMAT,
-            version: "0.1.0".to_owned(),
-            recipe: String::new(),
-            seed: 1,
-            device: "cpu".to_owned(),
-            oracle: None,
-            validated: None,
-            data: "0".to_owned(),
-            classes: ["ant", "bee"].map(String::from).to_vec(),
-            tasks: TASKS.to_vec(),
-        };
-        Record { start, lines: lines.to_vec() }
+        Record { start: start(["ant", "bee"], &TASKS), lines: lines.to_vec() }
     }
 
     /// Every event of a file, without its time: tag, step, number.

@@ -1,7 +1,7 @@
 //! Runs of one recipe, whatever their seeds.
 
 use crate::error::CompareError;
-use crate::experiment::{Recipe, Record};
+use crate::experiment::Record;
 use std::path::Path;
 
 /// Runs of one recipe.
@@ -26,7 +26,7 @@ impl<'a> Group<'a> {
             if record.start.data != runs[0].1.start.data {
                 return Err(CompareError::OtherData { one: runs[0].0.clone(), other: name.clone() });
             }
-            let recipe = without_seed(record);
+            let recipe = record.start.recipe_without_seed();
             let group = match groups.iter_mut().position(|group| group.recipe == recipe) {
                 Some(index) => &mut groups[index],
                 None => {
@@ -69,15 +69,6 @@ impl<'a> Group<'a> {
     pub(super) fn pairs(&self, other: &Self) -> Vec<(&'a Record, &'a Record)> {
         let twin = |seed: u32| other.runs.iter().find(|(_, record)| record.start.seed == seed);
         self.runs.iter().filter_map(|(_, mine)| Some((*mine, twin(mine.start.seed)?.1))).collect()
-    }
-}
-
-/// What a run is about, whatever its seed. A recipe of another version that cannot be read is compared as it stands.
-fn without_seed(record: &Record) -> String {
-    let text = &record.start.recipe;
-    match Recipe::parse(text, Path::new("record")) {
-        Ok(recipe) => Recipe { seed: 0, ..recipe }.to_toml(),
-        Err(_) => text.clone(),
     }
 }
 

@@ -3,7 +3,8 @@
 use super::scale::Scale;
 use super::svg::{Anchor, Svg};
 use super::{Figure, Table, cell, percent};
-use crate::report::runs::{Kind, Mean};
+use crate::evaluation::statistics::Summary;
+use crate::report::runs::Kind;
 
 pub(super) const SIZE: (f64, f64) = (380.0, 250.0);
 /// Left, right, top, bottom.
@@ -29,21 +30,21 @@ fn one(kinds: &[Kind<'_>], metric: &str, name: &str, over: &str) -> Figure {
     let mut said = Vec::new();
     let mut ends = Vec::new();
     for (hue, kind) in kinds.iter().enumerate() {
-        let means: Vec<Option<Mean>> = (1..=kind.finished()).map(|task| kind.mean(metric, task)).collect();
+        let means: Vec<Option<Summary>> = (1..=kind.finished()).map(|task| kind.mean(metric, task)).collect();
         draw(&mut svg, hue, &means, |task| x.place(task), |value| y.place(100.0 * value));
         for (index, mean) in means.iter().enumerate() {
             let Some(mean) = mean else { continue };
             let task = index + 1;
             let seen = kind.first().run.seen(task).len();
             let tip = format!("{}, task {task}: {}", kind.name, spread(*mean));
-            svg.dot(&format!("f{} real", hue % 10), (x.place(task as f64), y.place(100.0 * mean.value)), 4.0, &tip);
-            let (value, deviation) = (cell(Some(mean.value)), cell(mean.deviation));
+            svg.dot(&format!("f{} real", hue % 10), (x.place(task as f64), y.place(100.0 * mean.mean)), 4.0, &tip);
+            let (value, deviation) = (cell(Some(mean.mean)), cell(mean.deviation));
             table.rows.push(vec![kind.name.clone(), task.to_string(), seen.to_string(), value, deviation]);
         }
         if let Some((index, mean)) = means.iter().enumerate().rev().find_map(|(i, mean)| Some((i, (*mean)?))) {
-            ends.push((hue, kind.name.as_str(), x.place((index + 1) as f64), y.place(100.0 * mean.value)));
+            ends.push((hue, kind.name.as_str(), x.place((index + 1) as f64), y.place(100.0 * mean.mean)));
             let first = means.iter().flatten().next().copied().unwrap_or(mean);
-            said.push(format!("{} goes from {} to {}", kind.name, percent(first.value), percent(mean.value)));
+            said.push(format!("{} goes from {} to {}", kind.name, percent(first.mean), percent(mean.mean)));
         }
     }
     name_lines(&mut svg, &ends);
@@ -66,10 +67,10 @@ fn one(kinds: &[Kind<'_>], metric: &str, name: &str, over: &str) -> Figure {
 }
 
 /// A mean as people read it.
-pub(in crate::report) fn spread(mean: Mean) -> String {
+pub(in crate::report) fn spread(mean: Summary) -> String {
     match mean.deviation {
-        Some(deviation) => format!("{:.1} ± {:.1} %", 100.0 * mean.value, 100.0 * deviation),
-        None => percent(mean.value),
+        Some(deviation) => format!("{:.1} ± {:.1} %", 100.0 * mean.mean, 100.0 * deviation),
+        None => percent(mean.mean),
     }
 }
 
@@ -96,11 +97,17 @@ pub(super) fn frame(svg: &mut Svg, tasks: usize, values: (f64, f64), unit: &str)
 }
 
 /// The band and the line of one kind.
-pub(super) fn draw(svg: &mut Svg, hue: usize, means: &[Option<Mean>], x: impl Fn(f64) -> f64, y: impl Fn(f64) -> f64) {
+pub(super) fn draw(
+    svg: &mut Svg,
+    hue: usize,
+    means: &[Option<Summary>],
+    x: impl Fn(f64) -> f64,
+    y: impl Fn(f64) -> f64,
+) {
     let at = |sign: f64| {
-        let edge = move |(index, mean): (usize, &Option<Mean>)| {
+        let edge = move |(index, mean): (usize, &Option<Summary>)| {
             let mean = (*mean)?;
-            Some(((index + 1) as f64, mean.value + sign * mean.deviation?))
+            Some(((index + 1) as f64, mean.mean + sign * mean.deviation?))
         };
         means.iter().enumerate().filter_map(edge).map(|(task, value)| (x(task), y(value))).collect::<Vec<_>>()
     };
@@ -110,7 +117,7 @@ pub(super) fn draw(svg: &mut Svg, hue: usize, means: &[Option<Mean>], x: impl Fn
         svg.area(&format!("f{} band", hue % 10), &outline);
     }
     let line: Vec<Option<(f64, f64)>> =
-        means.iter().enumerate().map(|(index, mean)| mean.map(|mean| (x((index + 1) as f64), y(mean.value)))).collect();
+        means.iter().enumerate().map(|(index, mean)| mean.map(|mean| (x((index + 1) as f64), y(mean.mean)))).collect();
     let dash = ["", " dashed", " dotted"][(hue / 10) % 3];
     svg.path(&format!("l s{}{dash}", hue % 10), &line);
 }

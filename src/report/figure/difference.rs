@@ -4,7 +4,8 @@ use super::accuracy::{SIZE, draw, frame, name_lines};
 use super::scale::rounded;
 use super::svg::Svg;
 use super::{Figure, Table};
-use crate::report::runs::{Kind, Mean};
+use crate::evaluation::statistics::Summary;
+use crate::report::runs::Kind;
 
 const OVER: &[(&str, &str)] = &[("accuracy", "all"), ("seen", "seen"), ("unseen", "unseen")];
 
@@ -24,7 +25,7 @@ fn comparable(base: &Kind<'_>, other: &Kind<'_>) -> bool {
 }
 
 /// Paired by seed where both have the seed; else the difference of the means.
-fn paired(base: &Kind<'_>, other: &Kind<'_>, metric: &str, task: usize) -> Option<Mean> {
+fn paired(base: &Kind<'_>, other: &Kind<'_>, metric: &str, task: usize) -> Option<Summary> {
     let pairs: Vec<f64> = other
         .runs
         .iter()
@@ -33,21 +34,21 @@ fn paired(base: &Kind<'_>, other: &Kind<'_>, metric: &str, task: usize) -> Optio
             Some(run.value(metric, task)? - twin.value(metric, task)?)
         })
         .collect();
-    Mean::of(&pairs).or_else(|| {
-        let value = other.mean(metric, task)?.value - base.mean(metric, task)?.value;
-        Some(Mean { value, deviation: None })
+    Summary::of(&pairs).or_else(|| {
+        let value = other.mean(metric, task)?.mean - base.mean(metric, task)?.mean;
+        Some(Summary { count: 1, mean: value, deviation: None })
     })
 }
 
 fn one(base: &Kind<'_>, other: &Kind<'_>) -> Figure {
     let tasks = base.finished().min(other.finished());
-    let lines: Vec<(&str, Vec<Option<Mean>>)> = OVER
+    let lines: Vec<(&str, Vec<Option<Summary>>)> = OVER
         .iter()
         .map(|(metric, name)| (*name, (1..=tasks).map(|task| paired(base, other, metric, task)).collect()))
         .collect();
     let all = || lines.iter().flat_map(|(_, means)| means.iter().flatten());
-    let low = all().map(|mean| 100.0 * (mean.value - mean.deviation.unwrap_or(0.0))).fold(0.0, f64::min);
-    let high = all().map(|mean| 100.0 * (mean.value + mean.deviation.unwrap_or(0.0))).fold(0.0, f64::max);
+    let low = all().map(|mean| 100.0 * (mean.mean - mean.deviation.unwrap_or(0.0))).fold(0.0, f64::min);
+    let high = all().map(|mean| 100.0 * (mean.mean + mean.deviation.unwrap_or(0.0))).fold(0.0, f64::max);
     let mut svg = Svg::new(SIZE.0, SIZE.1);
     let (x, y) = frame(&mut svg, tasks, rounded(low, high.max(low + 1.0), 5), "points");
     let mut table = Table::new(&["task", "classes", "difference in points", "deviation"]);
@@ -56,17 +57,17 @@ fn one(base: &Kind<'_>, other: &Kind<'_>) -> Figure {
         draw(&mut svg, hue, means, |task| x.place(task), |value| y.place(100.0 * value));
         for (index, mean) in means.iter().enumerate() {
             let Some(mean) = mean else { continue };
-            let points = format!("{:+.1}", 100.0 * mean.value);
+            let points = format!("{:+.1}", 100.0 * mean.mean);
             let spread = mean.deviation.map(|deviation| format!("{:.2}", 100.0 * deviation)).unwrap_or_default();
             let tip = format!("{name} classes, task {}: {points} points", index + 1);
-            let place = (x.place((index + 1) as f64), y.place(100.0 * mean.value));
+            let place = (x.place((index + 1) as f64), y.place(100.0 * mean.mean));
             svg.dot(&format!("f{hue} real"), place, 4.0, &tip);
-            let value = format!("{:+.2}", 100.0 * mean.value);
+            let value = format!("{:+.2}", 100.0 * mean.mean);
             table.rows.push(vec![(index + 1).to_string(), (*name).to_owned(), value, spread]);
         }
         if let Some((index, mean)) = means.iter().enumerate().rev().find_map(|(i, mean)| Some((i, (*mean)?))) {
-            ends.push((hue, *name, x.place((index + 1) as f64), y.place(100.0 * mean.value)));
-            said.push(format!("over {name} classes {:+.1} points after task {}", 100.0 * mean.value, index + 1));
+            ends.push((hue, *name, x.place((index + 1) as f64), y.place(100.0 * mean.mean)));
+            said.push(format!("over {name} classes {:+.1} points after task {}", 100.0 * mean.mean, index + 1));
         }
     }
     name_lines(&mut svg, &ends);

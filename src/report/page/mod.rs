@@ -7,7 +7,8 @@ mod data;
 
 use super::figure::{Figure, STYLE, Table, accuracy::spread, escape, variables};
 use super::gallery::{Aspect, Gallery};
-use super::runs::{Kind, Mean};
+use super::runs::Kind;
+use crate::evaluation::statistics::Summary;
 use std::fmt::Write;
 
 const TEMPLATE: &str = include_str!("page.html");
@@ -88,7 +89,7 @@ fn headline(kind: &Kind<'_>) -> String {
         out.push_str("<div><dt>no task is finished yet</dt><dd>–</dd></div>");
     }
     for (name, metric, last) in HEADLINES.iter().filter(|_| done > 0) {
-        let value: Option<Mean> = kind.mean(metric, if *last { done } else { 1 });
+        let value: Option<Summary> = kind.mean(metric, if *last { done } else { 1 });
         let value = value.map_or_else(|| "–".to_owned(), spread);
         let _ = write!(out, "<div><dt>{name}</dt><dd data-metric=\"{metric}\">{value}</dd></div>");
     }
