@@ -1,11 +1,14 @@
 //! Our half of the benchmarks. Each work speaks the peers' protocol: it sets itself up, says `ready`, and for each line
 //! on stdin runs one round and answers `{"seconds": S, "items": N}`. So a harness can take turns between programs.
 
+mod awa2_shape;
 mod data_path;
 mod generator_step;
+mod made_up;
 mod mmd;
 mod near_duplicates;
 mod pack_gain;
+mod scaling;
 mod svm;
 mod train_step;
 
@@ -33,6 +36,10 @@ enum Work {
     PackGain(pack_gain::PackGain),
     /// How well a look tells a photo packed anew from another photo: no rounds, prints what it found
     NearDuplicates(near_duplicates::NearDuplicates),
+    /// A whole run on a dataset of AwA2's shape with fewer epochs, and what the paper's would take: no rounds
+    Awa2Shape(awa2_shape::Awa2Shape),
+    /// How cost grows with images, classes and features: no rounds, prints a table
+    Scaling(scaling::Scaling),
     /// The loss of the generator and its slope: an item is an evaluation
     Mmd(mmd::MmdStep),
     /// A linear SVM: an item is a fit
@@ -46,6 +53,8 @@ fn main() {
         Work::DataPath(work) => work.run(),
         Work::PackGain(work) => work.run(),
         Work::NearDuplicates(work) => work.run(),
+        Work::Awa2Shape(work) => work.run(),
+        Work::Scaling(work) => work.run(),
         Work::Mmd(work) => work.run(),
         Work::Svm(work) => work.run(),
     }
@@ -57,7 +66,6 @@ fn device(name: &str) -> Device {
         "cuda" => {
             let cuda = torch_shim::open_cuda();
             assert!(cuda.is_available(), "{cuda}");
-            tch::Cuda::cudnn_set_benchmark(std::env::var_os("CUDNN_BENCHMARK").is_some());
             Device::Cuda(0)
         }
         _ => Device::Cpu,

@@ -31,6 +31,9 @@ pub(super) struct TrainStep {
     precision: String,
     #[arg(long)]
     distill: bool,
+    /// Kernels that cuDNN times for each convolution; 0: it takes the one it believes to be the fastest
+    #[arg(long, default_value_t = Compute::default().tune)]
+    tune: u8,
     /// Take every step as it comes, without a recording
     #[arg(long)]
     eager: bool,
@@ -63,6 +66,7 @@ impl TrainStep {
             "channels-last" => Layout::ChannelsLast,
             _ => Layout::Auto,
         };
+        torch_shim::tune(self.tune);
         torch_shim::allow_tf32(precision != Precision::Fp32);
         let compute = Compute { precision, layout, ..Default::default() };
         let network = Network::new(backbone, channels, size, compute, device, 0);
@@ -82,18 +86,28 @@ impl TrainStep {
         let (nca, pod) = (Nca::default(), Pod::default());
         let images = || (pixels.to_kind(Kind::Float) - 118.0) / 58.0;
         let loss = |images: &Tensor| {
-            let new = network.extract(images, true);
+            let extract = || network.extract(images, true);
+            let (old, new) = match &teacher {
+                Some(teacher) => {
+                    let (old, new) = torch_shim::side_by_side(device, || teacher.look(images), extract);
+                    (Some(old), new)
+                }
+                None => (None, extract()),
+            };
             let mut terms = Terms::default();
             terms.push("nca", nca.loss(&classifier.similarities(&new.features), &classifier.scale(), &targets));
-            if let Some(teacher) = &teacher {
-                terms.extend(pod.terms(&teacher.look(images), &new), 6f64.sqrt());
+            if let Some(old) = old {
+                terms.extend(pod.terms(&old, &new), 6f64.sqrt());
             }
             terms.total()
         };
         let step = || sgd.step(&loss(&images()));
+        let began = Instant::now();
         for _ in 0..3 {
             step();
         }
+        super::synchronize(device);
+        eprintln!("the first three steps: {:.1} s", began.elapsed().as_secs_f64());
         if self.parts {
             let timed = |name: &str, work: &dyn Fn() -> Tensor| {
                 super::synchronize(device);

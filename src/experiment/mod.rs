@@ -162,6 +162,7 @@ impl Experiment {
         if self.device.is_cuda() {
             torch_shim::allow_tf32(self.recipe.compute.precision != Precision::Fp32);
             torch_shim::allow_kernels(self.recipe.compute.kernels);
+            torch_shim::tune(self.recipe.compute.tune);
         } else {
             // Nothing is lost by it here; on a GPU some kernels have no such form.
             torch_shim::set_deterministic(true);

@@ -83,7 +83,16 @@ impl Learner {
     /// the classifier, and planes keep room for them.
     fn terms(&self, lesson: &Lesson<'_>, shown: &Shown<'_>) -> Terms {
         let (images, targets) = (self.images(shown), &shown.targets);
-        let new = self.network.extract(&images, true);
+        let distillation = lesson.teacher.as_ref().zip(self.settings.loss.distillation.get());
+        let extract = || self.network.extract(&images, true);
+        let (old, new) = match distillation {
+            // Neither waits for the other.
+            Some((teacher, _)) => {
+                let (old, new) = torch_shim::side_by_side(self.device, || teacher.look(&images), extract);
+                (Some(old), new)
+            }
+            None => (None, extract()),
+        };
 
         let mut terms = Terms::default();
         let (loss, scale) = (&self.settings.loss, self.classifier.scale());
@@ -109,8 +118,7 @@ impl Learner {
             let ranking = loss.ranking.loss(&similarities, targets, lesson.task.present());
             terms.push("ranking", ranking * loss.ranking.weight);
         }
-        if let (Some(teacher), Some(distillation)) = (&lesson.teacher, loss.distillation.get()) {
-            let old = teacher.look(&images);
+        if let Some(((_, distillation), old)) = distillation.zip(old) {
             terms.extend(distillation.terms(&old, &new), distill::factor(&lesson.task));
         }
         terms

@@ -15,13 +15,23 @@ pub struct Compute {
     pub graphs: bool,
     /// Whether a GPU uses kernels of our own, which do in one pass over memory what libtorch does in several.
     pub kernels: bool,
+    /// Kernels that a GPU's cuDNN times for each convolution before it takes the fastest; with 0 it takes the one that it
+    /// believes to be. Timing costs a second or two.
+    pub tune: u8,
     /// Decoded images kept at hand, at most, in MiB of memory.
     pub keep_mib: u32,
 }
 
 impl Default for Compute {
     fn default() -> Self {
-        Self { precision: Precision::default(), layout: Layout::default(), graphs: true, kernels: true, keep_mib: 2048 }
+        Self {
+            precision: Precision::default(),
+            layout: Layout::default(),
+            graphs: true,
+            kernels: true,
+            tune: 4,
+            keep_mib: 2048,
+        }
     }
 }
 

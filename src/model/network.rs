@@ -62,7 +62,8 @@ impl Network {
         };
         match self.compute.precision {
             Precision::Bf16 if !self.folded => {
-                let seen = torch_shim::autocast_bf16(self.device(), true, || self.extractor.extract(images, train));
+                let images = images.to_kind(Kind::BFloat16);
+                let seen = torch_shim::autocast_bf16(self.device(), true, || self.extractor.extract(&images, train));
                 Representation { features: seen.features.to_kind(Kind::Float), ..seen }
             }
             _ => self.extractor.extract(images, train),

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -26,3 +27,11 @@ int guarded(Body body) noexcept {
 }
 
 inline const at::Tensor &borrowed(const void *tensor) { return *static_cast<const at::Tensor *>(tensor); }
+
+inline std::vector<at::Tensor> borrowed(void *const *tensors, int count) {
+  std::vector<at::Tensor> all;
+  for (int i = 0; i < count; ++i) {
+    all.push_back(borrowed(tensors[i]));
+  }
+  return all;
+}

@@ -276,29 +276,52 @@ struct Norm : torch::autograd::Function<Norm> {
   }
 };
 
-// Squares summed along rows and along columns.
-struct Profile : torch::autograd::Function<Profile> {
+// How far the profiles of maps (squares summed along rows and along columns) have turned, for each stage and image.
+// Only the new maps learn.
+struct Pod : torch::autograd::Function<Pod> {
   static Grid grid(const at::Tensor &x, int64_t items) {
     return {static_cast<unsigned>(std::max<int64_t>((items + 255) / 256, 1)), static_cast<unsigned>(x.size(0))};
   }
 
-  static at::Tensor forward(AutogradContext *context, const at::Tensor &x) {
+  static at::Tensor profile(const at::Tensor &x) {
     const Shape shape(x);
     const int64_t lines = shape.height + shape.width;
-    auto out = at::empty({x.size(0), lines * x.size(1)}, x.options().dtype(at::kFloat));
+    auto out = at::empty({x.size(0), lines * x.size(1)}, x.options().dtype(at::kFloat).requires_grad(false));
     launch("profile", grid(x, lines * shape.vectors), x, data(x), data(out), shape.height, shape.width, shape.vectors);
-    context->save_for_backward({x});
     return out;
   }
 
+  static at::Tensor forward(AutogradContext *context, at::TensorList maps, at::TensorList old) {
+    const auto stages = static_cast<int64_t>(maps.size()), images = maps[0].size(0);
+    const auto numbers = maps[0].options().dtype(at::kFloat).requires_grad(false);
+    auto distances = at::empty({stages, images}, at::TensorOptions(numbers).memory_format(at::MemoryFormat::Contiguous));
+    variable_list saved;
+    for (int64_t stage = 0; stage < stages; ++stage) {
+      const auto a = profile(maps[stage]), t = profile(old[stage]);
+      auto factors = at::empty({images, 2}, at::TensorOptions(numbers).memory_format(at::MemoryFormat::Contiguous));
+      launch("profile_distance", {static_cast<unsigned>(images)}, a, data(a), data(t),
+             static_cast<void *>(distances.data_ptr<float>() + stage * images), data(factors), static_cast<int>(a.size(1) / 4));
+      saved.insert(saved.end(), {maps[stage], a, t, factors});
+    }
+    context->save_for_backward(saved);
+    return distances;
+  }
+
   static variable_list backward(AutogradContext *context, variable_list slopes) {
-    const auto x = context->get_saved_variables()[0];
-    const Shape shape(x);
+    const auto saved = context->get_saved_variables();
     const auto slope = slopes[0].contiguous();
-    auto dx = maps_like(x, shape.height, shape.width);
-    launch("profile_slope", grid(x, static_cast<int64_t>(shape.height) * shape.width * shape.vectors), x, data(x),
-           data(slope), data(dx), shape.height, shape.width, shape.vectors);
-    return {dx};
+    const size_t stages = saved.size() / 4;
+    variable_list result(2 * stages);
+    for (size_t stage = 0; stage < stages; ++stage) {
+      const auto &x = saved[4 * stage], &a = saved[4 * stage + 1], &t = saved[4 * stage + 2], &factors = saved[4 * stage + 3];
+      const Shape shape(x);
+      auto dx = maps_like(x, shape.height, shape.width);
+      launch("profile_slope", grid(x, static_cast<int64_t>(shape.height) * shape.width * shape.vectors), x, data(x), data(a),
+             data(t), data(factors), static_cast<void *>(slope.data_ptr<float>() + static_cast<int64_t>(stage) * x.size(0)), data(dx),
+             shape.height, shape.width, shape.vectors);
+      result[stage] = dx;
+    }
+    return result;
   }
 };
 
@@ -333,8 +356,12 @@ int shim_add_bias(const void *x, const void *bias, const void *around, int relu,
   });
 }
 
-int shim_profile(const void *x, void **result) {
-  return guarded([&] { *result = new at::Tensor(Profile::apply(borrowed(x))); });
+int shim_pod(void *const *maps, void *const *old, int stages, void **result) {
+  return guarded([&] {
+    const auto now = borrowed(maps, stages), before = borrowed(old, stages);
+    // As lists of tensors, for autograd looks into nothing else.
+    *result = new at::Tensor(Pod::apply(at::TensorList(now), at::TensorList(before)));
+  });
 }
 
 int shim_look(const void *pixels, const void *rows, const void *how, const void *slope, const void *shift, int size, int bf16,

@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <exception>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -16,11 +18,15 @@
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/_foreach_copy.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/empty_like.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/Event.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 // As <ATen/autocast_mode.h> declares them; that header pulls in every operator and would triple the build.
 namespace at::autocast {
@@ -34,6 +40,8 @@ TORCH_API int decrement_nesting();
 } // namespace at::autocast
 
 namespace {
+
+using torch::autograd::variable_list;
 
 at::DeviceType kind(int cuda) { return cuda ? at::kCUDA : at::kCPU; }
 
@@ -127,6 +135,52 @@ void record_nothing(c10::Stream outside) {
   begin_recording(nothing);
   end_recording(nothing);
 }
+
+// bf16 copies of weights, all in one pass, and all slopes back in one.
+struct AsBf16 : torch::autograd::Function<AsBf16> {
+  static variable_list forward(torch::autograd::AutogradContext *, at::TensorList weights) {
+    variable_list copies;
+    for (const auto &weight : weights) {
+      copies.push_back(at::empty_like(weight, weight.options().dtype(at::kBFloat16).requires_grad(false)));
+    }
+    at::_foreach_copy_(copies, weights);
+    return copies;
+  }
+
+  static variable_list backward(torch::autograd::AutogradContext *, variable_list slopes) {
+    variable_list results;
+    for (const auto &slope : slopes) {
+      results.push_back(at::empty_like(slope, slope.options().dtype(at::kFloat)));
+    }
+    at::_foreach_copy_(results, slopes);
+    return results;
+  }
+};
+
+// The stream for work beside other work: one for each device, so that its memory is used again.
+c10::Stream side_stream(c10::Device device) {
+  static std::mutex mutex;
+  static std::map<c10::DeviceIndex, c10::Stream> streams;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = streams.find(device.index());
+  if (found != streams.end()) {
+    return found->second;
+  }
+  return streams.emplace(device.index(), cuda_guard().getStreamFromGlobalPool(device, /*isHighPriority=*/false)).first->second;
+}
+
+struct Aside {
+  c10::Stream outside, inside;
+  c10::Event done{at::kCUDA};
+
+  explicit Aside(c10::Device device) : outside(cuda_guard().getStream(device)), inside(side_stream(device)) {
+    // What was asked for so far comes first; so memory that either side has given back is safe to use again.
+    c10::Event so_far(at::kCUDA);
+    so_far.record(outside);
+    so_far.block(inside);
+    cuda_guard().exchangeStream(inside);
+  }
+};
 
 } // namespace
 
@@ -227,6 +281,41 @@ int shim_adam_step(void *const *parameters, void *const *means, void *const *squ
                        /*beta1=*/0.9, /*beta2=*/0.999, /*weight_decay=*/0.0, /*eps=*/1e-8, /*amsgrad=*/false,
                        /*maximize=*/false);
     }
+  });
+}
+
+int shim_as_bf16(void *const *weights, int count, void **results) {
+  return guarded([&] {
+    const auto originals = borrowed(weights, count);
+    // As a list of tensors, for autograd looks into nothing else.
+    const auto copies = AsBf16::apply(at::TensorList(originals));
+    for (int i = 0; i < count; ++i) {
+      results[i] = new at::Tensor(copies[static_cast<size_t>(i)]);
+    }
+  });
+}
+
+int shim_aside_begin(int index, void **aside) {
+  return guarded([&] { *aside = new Aside(c10::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index))); });
+}
+
+int shim_aside_end(void *aside) {
+  auto &work = *static_cast<Aside *>(aside);
+  return guarded([&] {
+    cuda_guard().exchangeStream(work.outside);
+    work.done.record(work.inside);
+  });
+}
+
+int shim_aside_join(void *aside) {
+  const std::unique_ptr<Aside> work(static_cast<Aside *>(aside));
+  return guarded([&] { work->done.block(work->outside); });
+}
+
+int shim_tune(int most) {
+  return guarded([&] {
+    at::globalContext().setBenchmarkLimitCuDNN(most);
+    at::globalContext().setBenchmarkCuDNN(most != 0);
   });
 }
 

@@ -34,8 +34,19 @@ int shim_sgd_step(void *const *parameters, void *const *velocities, int count, c
 int shim_adam_step(void *const *parameters, void *const *means, void *const *squares, void *const *counts, int count,
                    const void *rate);
 
+// bf16 copies of all `weights`, in as few passes as may be; autograd knows the way back.
+int shim_as_bf16(void *const *weights, int count, void **results);
+
+// Work beside other work: what a thread asks of a GPU after `begin` may run at the same time as what it asks after `end`,
+// until `join`. `end` is called in any case, and `join` frees.
+int shim_aside_begin(int index, void **aside);
+int shim_aside_end(void *aside);
+int shim_aside_join(void *aside);
+
 int shim_set_deterministic(int on);
 int shim_is_deterministic(int *answer);
+// Has cuDNN time its kernels, at most `most` for each convolution (0: does not).
+int shim_tune(int most);
 int shim_allow_tf32(int on);
 int shim_is_tf32_allowed(int *answer);
 
@@ -62,8 +73,9 @@ int shim_norm(const void *x, const void *gamma, const void *beta, const void *ru
               const void *around, int relu, int pool, double momentum, double epsilon, void **result);
 // The same with a bias in place of BatchNorm, not known to autograd.
 int shim_add_bias(const void *x, const void *bias, const void *around, int relu, int pool, void **result);
-// Squares summed along rows, then along columns: [images, (height + width) * channels]. Known to autograd.
-int shim_profile(const void *x, void **result);
+// How far the profiles of maps (squares summed along rows, then along columns) point apart: [stages, images]. Known to
+// autograd, for `maps` alone.
+int shim_pod(void *const *maps, void *const *old, int stages, void **result);
 // Images [stock, channels, height, width] of bytes as they are looked at: those of `rows`, each by a row of `how` (left, top,
 // width, height, shift right, shift down, mirrored), times slope plus shift; [batch, channels, size, size], channels last.
 int shim_look(const void *pixels, const void *rows, const void *how, const void *slope, const void *shift, int size, int bf16,

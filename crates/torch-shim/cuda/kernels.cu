@@ -442,19 +442,70 @@ extern "C" __global__ void profile(const Eight *__restrict__ x, float *__restric
   }
 }
 
-// Its slope: 2·x·(slope of its row + slope of its column).
-extern "C" __global__ void profile_slope(const Eight *__restrict__ x, const float *__restrict__ slope,
-                                         Eight *__restrict__ dx, int height, int width, int vectors) {
+// The sum of `value` over the block, in every thread.
+__device__ float over_block(float value) {
+  __shared__ float shared[THREADS / 32];
+  for (int step = 16; step > 0; step /= 2) {
+    value += __shfl_xor_sync(0xffffffffu, value, step);
+  }
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) {
+    shared[threadIdx.x / 32] = value;
+  }
+  __syncthreads();
+  float total = 0.0f;
+  for (int warp = 0; warp < THREADS / 32; ++warp) {
+    total += shared[warp];
+  }
+  return total;
+}
+
+// How far two profiles a and t point apart: d = ‖a/‖a‖ − t/‖t‖‖. A block takes one image. For the way back it leaves the
+// factors with which a and t make the slope: ∂d/∂a = (c·a/‖a‖ − t/‖t‖) / (d·‖a‖), where c is the cosine. Lengths are
+// clamped under the root, as everywhere; a distance that was has no slope.
+extern "C" __global__ void profile_distance(const float4 *__restrict__ a, const float4 *__restrict__ t,
+                                            float *__restrict__ distance, float2 *__restrict__ factors, int quarters) {
+  const float4 *mine = a + static_cast<long long>(blockIdx.x) * quarters, *yours = t + static_cast<long long>(blockIdx.x) * quarters;
+  float aa = 0.0f, tt = 0.0f, at = 0.0f;
+  for (int i = threadIdx.x; i < quarters; i += THREADS) {
+    const float4 x = mine[i], y = yours[i];
+    aa += x.x * x.x + x.y * x.y + x.z * x.z + x.w * x.w;
+    tt += y.x * y.x + y.y * y.y + y.z * y.z + y.w * y.w;
+    at += x.x * y.x + x.y * y.y + x.z * y.z + x.w * y.w;
+  }
+  const float long_a = sqrtf(fmaxf(over_block(aa), 1e-12f)), long_t = sqrtf(fmaxf(over_block(tt), 1e-12f));
+  const float cosine = over_block(at) / (long_a * long_t), of_a = 1.0f / long_a, of_t = 1.0f / long_t;
+  // From the differences, for 2 − 2c would cancel where little has moved.
+  float squares = 0.0f;
+  for (int i = threadIdx.x; i < quarters; i += THREADS) {
+    const float4 x = mine[i], y = yours[i];
+    const float u = x.x * of_a - y.x * of_t, v = x.y * of_a - y.y * of_t, w = x.z * of_a - y.z * of_t, z = x.w * of_a - y.w * of_t;
+    squares += u * u + v * v + w * w + z * z;
+  }
+  squares = over_block(squares);
+  if (threadIdx.x == 0) {
+    const float apart = sqrtf(fmaxf(squares, 1e-12f)), moved = squares > 1e-12f ? of_a / apart : 0.0f;
+    distance[blockIdx.x] = apart;
+    factors[blockIdx.x] = make_float2(moved * cosine * of_a, -moved * of_t);
+  }
+}
+
+// The slope of a distance down to the maps: 2·x·(slope of its row + slope of its column).
+extern "C" __global__ void profile_slope(const Eight *__restrict__ x, const float *__restrict__ a,
+                                         const float *__restrict__ t, const float2 *__restrict__ factors,
+                                         const float *__restrict__ slope, Eight *__restrict__ dx, int height, int width,
+                                         int vectors) {
   const long long from = static_cast<long long>(blockIdx.y) * height * width * vectors;
-  const float *here = slope + static_cast<long long>(blockIdx.y) * (height + width) * vectors * 8;
+  const long long profile = static_cast<long long>(blockIdx.y) * (height + width) * vectors * 8;
+  const float of_a = 2.0f * slope[blockIdx.y] * factors[blockIdx.y].x, of_t = 2.0f * slope[blockIdx.y] * factors[blockIdx.y].y;
   for (int item = blockIdx.x * THREADS + threadIdx.x; item < height * width * vectors; item += gridDim.x * THREADS) {
     const int column = item % vectors, pixel = item / vectors, h = pixel / width, w = pixel % width;
-    const float *row = here + (h * vectors + column) * 8, *line = here + ((height + w) * vectors + column) * 8;
+    const long long row = profile + (h * vectors + column) * 8, line = profile + ((height + w) * vectors + column) * 8;
     float values[8];
     unpack(x[from + item], values);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      values[i] *= 2.0f * (row[i] + line[i]);
+      values[i] *= of_a * (a[row + i] + a[line + i]) + of_t * (t[row + i] + t[line + i]);
     }
     dx[from + item] = pack(values);
   }

@@ -32,6 +32,13 @@ pub fn is_deterministic() -> bool {
     answer != 0
 }
 
+/// Has cuDNN time at most `most` of its kernels for each convolution and keep the fastest, or with 0 take the one that it
+/// believes to be (process-wide). Timing takes seconds when a network is first used; the fastest may differ from day to day.
+pub fn tune(most: u8) {
+    // SAFETY: takes a number only.
+    assume(unsafe { ffi::shim_tune(c_int::from(most)) });
+}
+
 /// Lets GPUs since Ampere multiply f32 with 10 bits of mantissa: several times faster, enough for training (process-wide).
 pub fn allow_tf32(on: bool) {
     // SAFETY: takes a number only.

@@ -35,6 +35,11 @@ unsafe extern "C" {
         count: c_int,
         rate: *const C_tensor,
     ) -> c_int;
+    pub(crate) fn shim_as_bf16(weights: *const *mut C_tensor, count: c_int, results: *mut *mut C_tensor) -> c_int;
+    pub(crate) fn shim_aside_begin(index: c_int, aside: *mut *mut c_void) -> c_int;
+    pub(crate) fn shim_aside_end(aside: *mut c_void) -> c_int;
+    pub(crate) fn shim_aside_join(aside: *mut c_void) -> c_int;
+    pub(crate) fn shim_tune(most: c_int) -> c_int;
     pub(crate) fn shim_set_deterministic(on: c_int) -> c_int;
     pub(crate) fn shim_is_deterministic(answer: *mut c_int) -> c_int;
     pub(crate) fn shim_allow_tf32(on: c_int) -> c_int;
@@ -68,7 +73,12 @@ unsafe extern "C" {
         pool: c_int,
         result: *mut *mut C_tensor,
     ) -> c_int;
-    pub(crate) fn shim_profile(x: *const C_tensor, result: *mut *mut C_tensor) -> c_int;
+    pub(crate) fn shim_pod(
+        maps: *const *mut C_tensor,
+        old: *const *mut C_tensor,
+        stages: c_int,
+        result: *mut *mut C_tensor,
+    ) -> c_int;
     pub(crate) fn shim_look(
         pixels: *const C_tensor,
         rows: *const C_tensor,

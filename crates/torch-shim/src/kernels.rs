@@ -12,6 +12,7 @@ use torch_sys::C_tensor;
 
 use crate::ShimError;
 use crate::error::check;
+use crate::optimizer::{count, pointers};
 use crate::{ffi, is_channels_last};
 
 const SOURCE: &str = include_str!("../cuda/kernels.cu");
@@ -136,15 +137,22 @@ pub fn add_bias(x: &Tensor, bias: &Tensor, after: After<'_>) -> Tensor {
     made(|result| unsafe { ffi::shim_add_bias(x.as_ptr(), bias.as_ptr(), after.around(), relu, pool, result) })
 }
 
-/// The squares of maps `[images, channels, height, width]`, summed along each row, then along each column:
-/// `[images, (height + width) · channels]`, in f32. Autograd knows the way back.
+/// POD's distances, `[stages, images]`: how far each image's profile in `maps` points from that in `old`, both one tensor
+/// `[images, channels, height, width]` a stage. A profile is the squares summed along each row, then along each column.
+/// Autograd knows the way back to `maps`.
 ///
 /// # Panics
-/// As [`norm`].
-pub fn profile(maps: &Tensor) -> Tensor {
-    After::default().check(maps);
-    // SAFETY: a live tensor, only borrowed, whose kind and layout were checked.
-    made(|result| unsafe { ffi::shim_profile(maps.as_ptr(), result) })
+/// If there is no stage, sizes differ, or as [`norm`].
+pub fn pod(old: &[Tensor], maps: &[Tensor]) -> Tensor {
+    assert!(!maps.is_empty() && old.len() == maps.len(), "as many stages of either");
+    for (old, new) in old.iter().zip(maps) {
+        After::default().check(new);
+        After::default().check(old);
+        assert!(old.size() == new.size() && new.size()[0] == maps[0].size()[0], "maps of the same images: {new:?}");
+    }
+    let (new, old) = (pointers(maps), pointers(old));
+    // SAFETY: live tensors, only borrowed, as many of each as is said, whose sizes, kinds and layout were checked.
+    made(|result| unsafe { ffi::shim_pod(new.as_ptr(), old.as_ptr(), count(&new), result) })
 }
 
 /// Images `[stock, channels, height, width]` of bytes as they are looked at: `[batch, channels, size, size]`, channels last,

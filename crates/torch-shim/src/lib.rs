@@ -3,18 +3,20 @@
 //! | | why it is here |
 //! | --- | --- |
 //! | [`open_cuda`] | one program for machines with and without a GPU: CUDA is loaded when it is there |
-//! | [`autocast_bf16`] | tch's autocast is fp16, on CUDA only |
+//! | [`autocast_bf16`], [`as_bf16`] | tch's autocast is fp16, on CUDA only, and converts weights one by one |
+//! | [`side_by_side`] | two pieces of work at the same time, on one GPU |
 //! | [`channels_last`] | the layout in which convolutions on large images are faster |
 //! | [`sgd_step`], [`adam_step`], [`clear_gradients`] | a step on all parameters in a few calls instead of several for each |
 //! | [`Graph`] | work recorded once, started again with one call |
-//! | [`norm`], [`add_bias`], [`profile`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
-//! | [`set_deterministic`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
+//! | [`norm`], [`add_bias`], [`pod`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
+//! | [`set_deterministic`], [`tune`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
 //! | [`peak_memory`], [`peak_ram`] | what a run needs of a machine |
 //!
 //! The C++ half is `cpp/`, and `cuda/` has what runs on a GPU. It catches every exception, and [`ShimError`] carries the message.
 //! This crate and `mapped` are the only ones with `unsafe` code; each block says what makes it sound.
 #![allow(unsafe_code)]
 
+mod aside;
 mod autocast;
 mod cuda;
 mod determinism;
@@ -26,12 +28,13 @@ mod layout;
 mod memory;
 mod optimizer;
 
-pub use autocast::autocast_bf16;
+pub use aside::side_by_side;
+pub use autocast::{as_bf16, autocast_bf16};
 pub use cuda::{Cuda, open_cuda};
-pub use determinism::{allow_tf32, is_deterministic, set_deterministic, without_tf32};
+pub use determinism::{allow_tf32, is_deterministic, set_deterministic, tune, without_tf32};
 pub use error::ShimError;
 pub use graph::Graph;
-pub use kernels::{After, Norm, add_bias, allow_kernels, kernels_fit, kernels_ready, look, mmd_weigh, norm, profile};
+pub use kernels::{After, Norm, add_bias, allow_kernels, kernels_fit, kernels_ready, look, mmd_weigh, norm, pod};
 pub use layout::{channels_last, is_channels_last, try_channels_last};
 pub use memory::{peak_memory, peak_ram, reset_peak_memory};
 pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};

@@ -71,10 +71,10 @@ pub fn adam_step(parameters: &[Tensor], state: &AdamState, rate: &Tensor) {
     });
 }
 
-fn pointers(tensors: &[Tensor]) -> Vec<*mut C_tensor> {
+pub(crate) fn pointers(tensors: &[Tensor]) -> Vec<*mut C_tensor> {
     tensors.iter().map(|tensor| tensor.as_ptr().cast_mut()).collect()
 }
 
-fn count(pointers: &[*mut C_tensor]) -> std::ffi::c_int {
-    pointers.len().try_into().expect("fewer parameters than an int can count")
+pub(crate) fn count(pointers: &[*mut C_tensor]) -> std::ffi::c_int {
+    pointers.len().try_into().expect("fewer tensors than an int can count")
 }

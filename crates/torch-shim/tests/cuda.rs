@@ -4,9 +4,9 @@
 
 use tch::{Device, Kind, Tensor};
 use torch_shim::{
-    After, Cuda, Graph, Norm, add_bias, allow_tf32, autocast_bf16, channels_last, clear_gradients, is_channels_last,
-    kernels_ready, look, mmd_weigh, norm, open_cuda, peak_memory, profile, reset_peak_memory, set_deterministic,
-    sgd_step,
+    After, Cuda, Graph, Norm, add_bias, allow_tf32, as_bf16, autocast_bf16, channels_last, clear_gradients,
+    is_channels_last, kernels_ready, look, mmd_weigh, norm, open_cuda, peak_memory, pod, reset_peak_memory,
+    set_deterministic, sgd_step, side_by_side,
 };
 
 const GPU: (Kind, Device) = (Kind::Float, Device::Cuda(0));
@@ -255,21 +255,84 @@ fn our_bias_is_libtorchs() {
     assert!(apart(&ours, &exact) < 0.005);
 }
 
+/// The distances of two stages, from profiles written out in f64; only the new maps learn. Where nothing has moved the
+/// distance is the least there is and has no slope.
 #[test]
-fn our_profile_is_libtorchs() {
+fn our_pod_is_the_formula() {
     if !kernels() {
         return;
     }
-    let (x, exact_x) = maps(1);
-    let squares = exact_x.permute([0, 2, 3, 1]).square();
-    let over = |dim: i64| squares.sum_dim_intlist([dim].as_slice(), false, Kind::Double).flatten(1, -1);
-    let exact = Tensor::cat(&[over(2), over(1)], 1);
-    let ours = profile(&x);
+    let ((x, exact_x), (y, exact_y)) = (maps(1), maps(2));
+    let old = [maps(3).0, maps(4).0];
+    let unit = |maps: &Tensor| {
+        let squares = maps.permute([0, 2, 3, 1]).square();
+        let over = |dim: i64| squares.sum_dim_intlist([dim].as_slice(), false, Kind::Double).flatten(1, -1);
+        let profile = Tensor::cat(&[over(2), over(1)], 1);
+        let length = profile.square().sum_dim_intlist([1i64].as_slice(), true, Kind::Double).sqrt();
+        profile / length
+    };
+    let distance = |old: &Tensor, new: &Tensor| {
+        let apart = unit(&old.to_kind(Kind::Double)) - unit(new);
+        apart.square().sum_dim_intlist([1i64].as_slice(), false, Kind::Double).sqrt()
+    };
+    let exact = Tensor::stack(&[distance(&old[0].detach(), &exact_x), distance(&old[1].detach(), &exact_y)], 0);
+    let ours = pod(&old, &[x.shallow_clone(), y.shallow_clone()]);
     assert!(apart(&ours, &exact) < 1e-5);
     let slope = Tensor::randn(ours.size(), GPU);
     (ours * &slope).sum(Kind::Float).backward();
     (exact * slope.to_kind(Kind::Double)).sum(Kind::Double).backward();
     assert!(apart(&x.grad(), &exact_x.grad()) < 0.005);
+    assert!(apart(&y.grad(), &exact_y.grad()) < 0.005);
+
+    let still = maps(5).0;
+    let distances = pod(&[still.detach()], &[still.shallow_clone()]);
+    assert!(f64::try_from(distances.max()).expect("a number") <= 1.1e-6);
+    distances.sum(Kind::Float).backward();
+    assert_eq!(f64::try_from(still.grad().abs().max()).expect("a number"), 0.0);
+}
+
+/// Converted together they are what each is alone, and so are the slopes: 2·w from Σ w².
+#[test]
+fn weights_converted_together_are_those_converted_one_by_one() {
+    if !gpu() {
+        return;
+    }
+    let sizes: [&[i64]; 3] = [&[16, 8, 3, 3], &[16, 8, 1, 1], &[5]];
+    let weights: Vec<Tensor> = sizes.iter().map(|size| Tensor::randn(*size, GPU)).collect();
+    let weights = [channels_last(&weights[0]), channels_last(&weights[1]), weights[2].shallow_clone()];
+    let weights = weights.map(|weight| weight.detach().set_requires_grad(true));
+    let copies = as_bf16(&weights);
+    copies.iter().map(|copy| copy.square().sum(Kind::Float)).sum::<Tensor>().backward();
+    for (weight, copy) in weights.iter().zip(&copies) {
+        assert_eq!(copy.kind(), Kind::BFloat16);
+        assert_eq!(copy.stride(), weight.stride());
+        let alone = weight.detach().to_kind(Kind::BFloat16);
+        assert!(copy.equal(&alone));
+        assert_eq!(weight.grad().kind(), Kind::Float);
+        assert!(weight.grad().equal(&(alone * 2.0).to_kind(Kind::Float)));
+    }
+}
+
+/// Two products side by side, as they come and from a recording; what follows sees both.
+#[test]
+fn work_side_by_side_is_done_when_it_is_needed() {
+    if !gpu() {
+        return;
+    }
+    let input = Tensor::ones([512, 512], GPU);
+    let squared = || input.matmul(&input);
+    let both = || {
+        let (a, b) = side_by_side(Device::Cuda(0), || squared().matmul(&input), squared);
+        a + b
+    };
+    let value = |tensor: &Tensor| tensor.double_value(&[3, 4]);
+    assert_eq!(value(&both()), 512.0 * 512.0 + 512.0);
+    let (graph, result) = Graph::record(Device::Cuda(0), both).expect("a recording");
+    for times in [2.0, 3.0] {
+        let _ = input.shallow_clone().fill_(times);
+        graph.replay().expect("a replay");
+        assert_eq!(value(&result), times * times * 512.0 * (times * 512.0) + times * times * 512.0);
+    }
 }
 
 #[test]

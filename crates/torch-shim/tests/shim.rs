@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tch::{Device, Kind, Tensor};
 use torch_shim::{
-    Cuda, allow_tf32, autocast_bf16, channels_last, is_channels_last, is_deterministic, open_cuda, peak_memory,
-    peak_ram, reset_peak_memory, set_deterministic, try_channels_last,
+    Cuda, allow_tf32, as_bf16, autocast_bf16, channels_last, is_channels_last, is_deterministic, open_cuda,
+    peak_memory, peak_ram, reset_peak_memory, set_deterministic, side_by_side, try_channels_last,
 };
 
 const CPU: (Kind, Device) = (Kind::Float, Device::Cpu);
@@ -174,4 +174,25 @@ fn a_parameter_without_a_gradient_stays() {
         assert_eq!(parameters[0].double_value(&[0]), expected);
     }
     assert_eq!(parameters[1].double_value(&[0]), 2.0);
+}
+
+/// Converted together they are what each is alone, and so are the slopes: 2·w from Σ w².
+#[test]
+fn weights_converted_together_are_those_converted_one_by_one() {
+    let weight = |size: &[i64]| Tensor::randn(size, (Kind::Float, Device::Cpu)).set_requires_grad(true);
+    let weights = [weight(&[16, 8, 3, 3]), weight(&[16, 8, 1, 1]), weight(&[5])];
+    let copies = as_bf16(&weights);
+    copies.iter().map(|copy| copy.square().sum(Kind::Float)).sum::<Tensor>().backward();
+    for (weight, copy) in weights.iter().zip(&copies) {
+        let alone = weight.detach().to_kind(Kind::BFloat16);
+        assert_eq!(copy.kind(), Kind::BFloat16);
+        assert!(copy.equal(&alone));
+        assert!(weight.grad().equal(&(alone * 2.0).to_kind(Kind::Float)));
+    }
+}
+
+/// Without a GPU one comes after the other.
+#[test]
+fn work_side_by_side_is_all_done() {
+    assert_eq!(side_by_side(Device::Cpu, || 1, || "two"), (1, "two"));
 }

@@ -45,14 +45,14 @@ impl Distillation for Pod {
 
 /// How far the profiles of maps `[batch, channels, height, width]` have moved, over all stages.
 fn spatial(old: &[Tensor], new: &[Tensor]) -> Tensor {
+    if old.iter().chain(new).all(has_kernels) {
+        return torch_shim::pod(old, new).mean(Kind::Float);
+    }
     let moved = old.iter().zip(new).map(|(old, new)| norm(&(profile(old) - profile(new))).mean(Kind::Float));
     moved.sum::<Tensor>() / old.len() as f64
 }
 
 fn profile(maps: &Tensor) -> Tensor {
-    if has_kernels(maps) {
-        return unit_rows(&torch_shim::profile(maps));
-    }
     // Maps may come in half precision; their sums need more.
     let kind = if maps.kind() == Kind::BFloat16 { Kind::Float } else { maps.kind() };
     // Where all channels of a pixel lie together, so do those of the slope: nothing has to be turned on the way back.

@@ -9,7 +9,7 @@
 
 use super::normed::{EPSILON, with_bias};
 use super::{Extractor, Representation};
-use tch::nn::{BatchNorm, Conv2D};
+use tch::nn::BatchNorm;
 use tch::{Kind, Tensor};
 use torch_shim::After;
 
@@ -25,13 +25,13 @@ pub(super) struct Folded {
 }
 
 impl Folded {
-    pub(super) fn new(convolution: &Conv2D, norm: &BatchNorm, stride: i64, padding: i64, kind: Kind) -> Self {
+    pub(super) fn new(weight: &Tensor, norm: &BatchNorm, stride: i64, padding: i64, kind: Kind) -> Self {
         let ones = || norm.running_mean.ones_like();
         let gamma = norm.ws.as_ref().map_or_else(ones, Tensor::shallow_clone);
         let factor = gamma / (&norm.running_var + EPSILON).sqrt();
         let beta = norm.bs.as_ref().map_or_else(|| ones() * 0.0, Tensor::shallow_clone);
         let bias = beta - &norm.running_mean * &factor;
-        let weight = &convolution.ws * factor.reshape([-1, 1, 1, 1]);
+        let weight = weight * factor.reshape([-1, 1, 1, 1]);
         // Where the weights lie channels last, the product does too.
         let apart = weight.device().is_cuda() && kind == Kind::BFloat16;
         let bias = bias.to_kind(if apart { Kind::Float } else { kind });

@@ -1,0 +1,84 @@
+//! A whole run of the Ghost model on a dataset of AwA2's shape, with fewer epochs, and what that says of the paper's.
+//!
+//! 50 classes, 29,841 training and 7,481 test images of 224 pixels, 25+5x5, batch 128. Stages that go by epochs cost as
+//! many times more as they have more epochs; all others are counted once.
+
+use super::made_up::MadeUp;
+use clap::Args;
+use prescient::experiment::{Experiment, Recipe};
+use prescient::learner::Silent;
+use prescient::report::ReadRun;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The paper's epochs of main training.
+const PAPER: f64 = 90.0;
+/// The paper's epochs of the generator.
+const GENERATOR: f64 = 1200.0;
+
+#[derive(Debug, Args)]
+pub(super) struct Awa2Shape {
+    #[arg(long, default_value = "cuda")]
+    device: String,
+    /// Epochs of main training, of the paper's 90
+    #[arg(long, default_value_t = 6)]
+    epochs: usize,
+    /// Epochs of the generator, of the paper's 1,200
+    #[arg(long, default_value_t = 60)]
+    generator: usize,
+    /// A share of the images, to try it out
+    #[arg(long, default_value_t = 1.0)]
+    share: f64,
+}
+
+impl Awa2Shape {
+    pub(super) fn run(self) {
+        let device = super::device(&self.device);
+        let recipe = format!(
+            "[data]\nkind = \"synthetic\"\n\
+             [images]\ncrop = {{ kind = \"resized\", area = 0.08 }}\nflip = true\n\
+             [scenario]\nsplit = \"25+5x5\"\n\
+             [model]\nbackbone = {{ kind = \"resnet18\", stem = \"small\" }}\n\
+             [train]\nepochs = {}\nbatch = 128\n\
+             [ghosts]\nunit = true\ngenerator = {{ kind = \"gmmn\", epochs = {}, lr = 1e-5 }}\n\
+             [calibrate]\ngive_up = 0.03\n",
+            self.epochs, self.generator
+        );
+        let recipe = Recipe::parse(&recipe, Path::new("awa2-shape.toml")).unwrap_or_else(|error| panic!("{error}"));
+        let count = |images: f64| (images * self.share) as usize;
+        let dataset = Arc::new(MadeUp::new(50, (count(29_841.0), count(7_481.0)), 224));
+        let out = std::env::temp_dir().join(format!("awa2-shape-{}", std::process::id()));
+        let run = Experiment::with_dataset(recipe, dataset, device)
+            .and_then(|experiment| experiment.run(&out, None, &mut Silent))
+            .and_then(|_| ReadRun::read(&out));
+        let run = run.unwrap_or_else(|error| panic!("{error}"));
+        let (mut measured, mut whole) = (0.0, 0.0);
+        for (task, spent) in run.spent.iter().enumerate() {
+            let Some(spent) = spent else { continue };
+            let mut line = format!("task {}: {:.1} s:", task + 1, spent.seconds);
+            for stage in &spent.stages {
+                let times = match stage.stage.as_str() {
+                    "train" => PAPER / self.epochs as f64,
+                    "generator" | "calibrate" => GENERATOR / self.generator as f64,
+                    _ => 1.0,
+                };
+                measured += stage.seconds;
+                whole += stage.seconds * times;
+                line += &format!(" {} {:.2}", stage.stage, stage.seconds);
+            }
+            let gb = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64 / 1e9);
+            println!(
+                "{line}; peak {:.2} GB of RAM, {:.2} GB of the GPU",
+                gb(spent.peak_ram_bytes),
+                gb(spent.peak_vram_bytes)
+            );
+        }
+        println!(
+            "measured {measured:.1} s with {} and {} epochs; with the paper's {PAPER} and {GENERATOR}: {whole:.0} s, {:.1} min",
+            self.epochs,
+            self.generator,
+            whole / 60.0
+        );
+        let _ = std::fs::remove_dir_all(out);
+    }
+}
