@@ -56,7 +56,7 @@ impl Dataset for MadeUp {
     fn image(&self, sample: &Sample) -> Result<Image, DataError> {
         let side = u64::from(sample.subset == Subset::Test);
         let colour = |square: u64| {
-            let own = square % 2 == 0;
+            let own = square.is_multiple_of(2);
             let whose = if own { u64::from(sample.index) * 2 + side } else { u64::from(sample.class.0) << 40 };
             mixed(whose << 8 | square).to_le_bytes()
         };

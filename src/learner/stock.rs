@@ -18,6 +18,9 @@ use tch::{Device, IndexOp, Kind, Tensor, no_grad};
 /// Beyond so many bytes, images are brought to the device batch by batch.
 const MOST: usize = 4 << 30;
 
+/// So many images are read and brought to the device at a time.
+const PART: usize = 512;
+
 /// Images of one size on a device.
 #[derive(Debug)]
 pub(super) struct Stock {
@@ -71,22 +74,43 @@ impl Stock {
             return Ok(None);
         }
         let same = |image: &Image| (image.width, image.height, image.channels) == (width, height, channels);
-        let one = |sample: &Sample| read(sample).map(|image| same(&image).then_some(image.pixels));
-        // In parts, so that all images are in memory once, not twice.
-        let mut parts = Vec::new();
-        for part in samples.chunks(2048) {
-            let images: Vec<Option<Vec<u8>>> = part.par_iter().map(one).collect::<Result<_, _>>()?;
-            let Some(images) = images.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
-            let (count, bytes) = (part.len() as i64, Tensor::from_slice(&images.concat()).to_device(device));
-            let shape = [count, i64::from(height), i64::from(width), i64::from(channels)];
-            parts.push(match channels {
+        let one = |(sample, place): (&Sample, &mut [u8])| {
+            let image = read(sample)?;
+            let fits = same(&image);
+            if fits {
+                place.copy_from_slice(&image.pixels);
+            }
+            Ok(fits)
+        };
+        let (length, all) = (pixels.len(), samples.len() as i64);
+        let stock = match channels {
+            Image::NUMBERS => Tensor::empty([all, i64::from(width)], (Kind::Float, device)),
+            _ => {
+                let shape = [all, i64::from(channels), i64::from(height), i64::from(width)];
+                Tensor::empty(shape, (Kind::Uint8, device))
+            }
+        };
+        // In parts of one buffer, so that all images are in memory once, here and there.
+        let mut buffer = vec![0; length * samples.len().min(PART)];
+        for (number, part) in samples.chunks(PART).enumerate() {
+            let places = &mut buffer[..length * part.len()];
+            let fits: Vec<bool> =
+                part.par_iter().zip(places.par_chunks_exact_mut(length)).map(one).collect::<Result<_, DataError>>()?;
+            if !fits.into_iter().all(|fits| fits) {
+                return Ok(None);
+            }
+            let (count, bytes) = (part.len() as i64, torch_shim::upload(places, device));
+            let images = match channels {
                 Image::NUMBERS => numbers(&bytes, count),
-                _ => bytes.reshape(shape).permute([0, 3, 1, 2]),
-            });
+                _ => {
+                    let shape = [count, i64::from(height), i64::from(width), i64::from(channels)];
+                    bytes.reshape(shape).permute([0, 3, 1, 2])
+                }
+            };
+            stock.narrow(0, (number * PART) as i64, count).copy_(&images);
         }
-        let pixels = Tensor::cat(&parts, 0).contiguous();
         let rows = samples.iter().enumerate().map(|(row, sample)| (*sample, row as i64)).collect();
-        Ok(Some(Self { pixels, rows, width, height, view }))
+        Ok(Some(Self { pixels: stock, rows, width, height, view }))
     }
 
     /// How `pass` looks at `samples`, which come in its order.

@@ -76,7 +76,10 @@ impl Learner {
         }
         let lr = settings.later_lr.filter(|_| !lesson.task.is_first()).unwrap_or(settings.lr);
         let stage = Epochs { name: "train", epochs: settings.epochs, lr, schedule: settings.schedule };
-        self.epochs(stage, lesson, &samples, &sgd, Self::terms)
+        self.network.stir();
+        self.epochs(stage, lesson, &samples, &sgd, Self::terms)?;
+        self.network.settle();
+        Ok(())
     }
 
     /// Eq. 3: classification, and distillation where there is a teacher. With ghosts Eq. 6: they join the real features at

@@ -16,7 +16,7 @@ pub struct Compute {
     /// Whether a GPU uses kernels of our own, which do in one pass over memory what libtorch does in several.
     pub kernels: bool,
     /// Kernels that a GPU's cuDNN times for each convolution before it takes the fastest; with 0 it takes the one that it
-    /// believes to be. Timing costs a second or two.
+    /// believes to be. Timing takes seconds for each size of a batch and pays after some ten thousand steps.
     pub tune: u8,
     /// Decoded images kept at hand, at most, in MiB of memory.
     pub keep_mib: u32,
@@ -29,7 +29,7 @@ impl Default for Compute {
             layout: Layout::default(),
             graphs: true,
             kernels: true,
-            tune: 4,
+            tune: 0,
             keep_mib: 2048,
         }
     }

@@ -22,6 +22,7 @@
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_sgd.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/from_blob.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Event.h>
 #include <c10/core/GradMode.h>
@@ -86,6 +87,34 @@ const GraphCalls &graph_calls() {
 
 const c10::impl::DeviceGuardImplInterface &cuda_guard() { return *c10::impl::getDeviceGuardImpl(at::kCUDA); }
 
+// A stream for one purpose on each device, always the same: libraries keep workspaces for every stream that they ever met
+// (cuBLAS 32 MB and more), and memory of one stream is not used for another.
+class OwnStream {
+public:
+  c10::Stream on(c10::Device device) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto found = streams.find(device.index());
+    if (found != streams.end()) {
+      return found->second;
+    }
+    return streams.emplace(device.index(), cuda_guard().getStreamFromGlobalPool(device, /*isHighPriority=*/false)).first->second;
+  }
+
+private:
+  std::mutex mutex;
+  std::map<c10::DeviceIndex, c10::Stream> streams;
+};
+
+c10::Stream recording_stream(c10::Device device) {
+  static OwnStream stream;
+  return stream.on(device);
+}
+
+c10::Stream side_stream(c10::Device device) {
+  static OwnStream stream;
+  return stream.on(device);
+}
+
 // A graph in memory that is larger than the class (some 250 bytes), and the stream it was recorded on.
 struct Graph {
   alignas(std::max_align_t) unsigned char object[1024];
@@ -103,10 +132,10 @@ Graph &graph_of(void *graph) { return *static_cast<Graph *>(graph); }
 // Thread-local: what other threads do meanwhile, such as reading images, is none of a recording's business.
 constexpr int THREAD_LOCAL = 1;
 
-// Begins a recording on a stream of its own, for none can be made on the default stream.
+// Begins a recording on a stream for that, for none can be made on the default stream.
 void begin_recording(Graph &graph) {
   const auto &guard = cuda_guard();
-  guard.exchangeStream(guard.getStreamFromGlobalPool(graph.outside.device(), /*isHighPriority=*/false));
+  guard.exchangeStream(recording_stream(graph.outside.device()));
   try {
     graph_calls().capture_begin(graph.object, {0, 0}, THREAD_LOCAL);
   } catch (...) {
@@ -156,18 +185,6 @@ struct AsBf16 : torch::autograd::Function<AsBf16> {
     return results;
   }
 };
-
-// The stream for work beside other work: one for each device, so that its memory is used again.
-c10::Stream side_stream(c10::Device device) {
-  static std::mutex mutex;
-  static std::map<c10::DeviceIndex, c10::Stream> streams;
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto found = streams.find(device.index());
-  if (found != streams.end()) {
-    return found->second;
-  }
-  return streams.emplace(device.index(), cuda_guard().getStreamFromGlobalPool(device, /*isHighPriority=*/false)).first->second;
-}
 
 struct Aside {
   c10::Stream outside, inside;
@@ -292,6 +309,15 @@ int shim_as_bf16(void *const *weights, int count, void **results) {
     for (int i = 0; i < count; ++i) {
       results[i] = new at::Tensor(copies[static_cast<size_t>(i)]);
     }
+  });
+}
+
+int shim_upload(const uint8_t *bytes, int64_t count, int index, void **result) {
+  return guarded([&] {
+    // Only read, for all that the copy below asks of it; and not pinned, so that the copy is over when it returns.
+    const auto borrowed = at::from_blob(const_cast<uint8_t *>(bytes), {count}, at::TensorOptions(at::kByte));
+    const auto device = index < 0 ? c10::Device(at::kCPU) : c10::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
+    *result = new at::Tensor(borrowed.to(borrowed.options().device(device), /*non_blocking=*/false, /*copy=*/true));
   });
 }
 

@@ -37,6 +37,9 @@ int shim_adam_step(void *const *parameters, void *const *means, void *const *squ
 // bf16 copies of all `weights`, in as few passes as may be; autograd knows the way back.
 int shim_as_bf16(void *const *weights, int count, void **results);
 
+// A copy of the bytes on a CUDA device, or with a negative index on the CPU; they may change when this returns.
+int shim_upload(const uint8_t *bytes, int64_t count, int index, void **result);
+
 // Work beside other work: what a thread asks of a GPU after `begin` may run at the same time as what it asks after `end`,
 // until `join`. `end` is called in any case, and `join` frees.
 int shim_aside_begin(int index, void **aside);

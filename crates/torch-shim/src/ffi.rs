@@ -36,6 +36,7 @@ unsafe extern "C" {
         rate: *const C_tensor,
     ) -> c_int;
     pub(crate) fn shim_as_bf16(weights: *const *mut C_tensor, count: c_int, results: *mut *mut C_tensor) -> c_int;
+    pub(crate) fn shim_upload(bytes: *const u8, count: i64, index: c_int, result: *mut *mut C_tensor) -> c_int;
     pub(crate) fn shim_aside_begin(index: c_int, aside: *mut *mut c_void) -> c_int;
     pub(crate) fn shim_aside_end(aside: *mut c_void) -> c_int;
     pub(crate) fn shim_aside_join(aside: *mut c_void) -> c_int;

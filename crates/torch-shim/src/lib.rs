@@ -10,6 +10,7 @@
 //! | [`Graph`] | work recorded once, started again with one call |
 //! | [`norm`], [`add_bias`], [`pod`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
 //! | [`set_deterministic`], [`tune`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
+//! | [`upload`] | bytes to a device without a copy on the way |
 //! | [`peak_memory`], [`peak_ram`] | what a run needs of a machine |
 //!
 //! The C++ half is `cpp/`, and `cuda/` has what runs on a GPU. It catches every exception, and [`ShimError`] carries the message.
@@ -27,6 +28,7 @@ mod kernels;
 mod layout;
 mod memory;
 mod optimizer;
+mod upload;
 
 pub use aside::side_by_side;
 pub use autocast::{as_bf16, autocast_bf16};
@@ -38,3 +40,4 @@ pub use kernels::{After, Norm, add_bias, allow_kernels, kernels_fit, kernels_rea
 pub use layout::{channels_last, is_channels_last, try_channels_last};
 pub use memory::{peak_memory, peak_ram, reset_peak_memory};
 pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};
+pub use upload::upload;

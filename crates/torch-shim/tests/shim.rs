@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tch::{Device, Kind, Tensor};
 use torch_shim::{
     Cuda, allow_tf32, as_bf16, autocast_bf16, channels_last, is_channels_last, is_deterministic, open_cuda,
-    peak_memory, peak_ram, reset_peak_memory, set_deterministic, side_by_side, try_channels_last,
+    peak_memory, peak_ram, reset_peak_memory, set_deterministic, side_by_side, try_channels_last, upload,
 };
 
 const CPU: (Kind, Device) = (Kind::Float, Device::Cpu);
@@ -195,4 +195,14 @@ fn weights_converted_together_are_those_converted_one_by_one() {
 #[test]
 fn work_side_by_side_is_all_done() {
     assert_eq!(side_by_side(Device::Cpu, || 1, || "two"), (1, "two"));
+}
+
+/// What was brought over is a copy: the bytes may change afterwards.
+#[test]
+fn uploaded_bytes_are_a_copy() {
+    let mut bytes = vec![1u8, 2, 255];
+    let tensor = upload(&bytes, Device::Cpu);
+    bytes[0] = 9;
+    assert_eq!(Vec::<u8>::try_from(&tensor).expect("bytes"), [1, 2, 255]);
+    assert_eq!(upload(&[], Device::Cpu).size(), [0]);
 }
