@@ -11,6 +11,7 @@ use super::shown::numbers;
 use crate::data::{Glance, Image, Pass, Sample, View};
 use crate::error::DataError;
 use crate::model::has_kernels_on;
+use bytes::Bytes;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use tch::{Device, IndexOp, Kind, Tensor, no_grad};
@@ -75,7 +76,7 @@ impl Stock {
         // In parts, so that all images are in memory once, not twice.
         let mut parts = Vec::new();
         for part in samples.chunks(2048) {
-            let images: Vec<Option<Vec<u8>>> = part.par_iter().map(one).collect::<Result<_, _>>()?;
+            let images: Vec<Option<Bytes>> = part.par_iter().map(one).collect::<Result<_, _>>()?;
             let Some(images) = images.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
             let (count, bytes) = (part.len() as i64, Tensor::from_slice(&images.concat()).to_device(device));
             let shape = [count, i64::from(height), i64::from(width), i64::from(channels)];

@@ -1,0 +1,187 @@
+//! Both passes in the wide registers of x86-64 (AVX2), for images in colour: the same whole numbers as the portable ones.
+//!
+//! Along the width eight places are worked on at once, and every multiplication takes two pixels of a place:
+//!
+//! ```text
+//! a load       r g b r g b r g b r g b r g b r            from the first pixel of a place
+//! a shuffle    r r  g g  b b  0 0                         two pixels, their channels side by side, 16 bits each
+//! multiply     r·v + r·w   g·v + g·w   b·v + b·w   0      with the pair of weights v, w
+//! ```
+//!
+//! Half a register is a place; four registers are added up, rounded, and turned to planes together.
+
+use super::{ONE, Weights};
+use pulp::NullaryFnOnce;
+use pulp::bytemuck::cast;
+use pulp::x86::V3;
+use std::arch::x86_64::{__m128i, __m256i};
+
+/// The bytes of a load: two pixels, and more that have no weight.
+const LOAD: usize = 16;
+/// How many places are worked on at once along the width.
+const PLACES: usize = 8;
+/// How many along the height.
+const COLUMNS: usize = 16;
+/// Two pixels to pairs of channels; the upper half of each is 0.
+const PAIRS: [i8; 32] = twice([0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1]);
+/// Four pixels of four bytes to four bytes of each channel.
+const APART: [i8; 32] = twice([0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]);
+/// The channels of both halves one after the other.
+const TOGETHER: [i32; 8] = [0, 4, 1, 5, 2, 6, 3, 7];
+
+const fn twice(half: [i8; 16]) -> [i8; 32] {
+    let mut both = [0; 32];
+    let mut at = 0;
+    while at < 32 {
+        both[at] = half[at % 16];
+        at += 1;
+    }
+    both
+}
+
+/// The weights along the width as the registers take them.
+#[derive(Default)]
+pub(super) struct Lanes {
+    /// Where the first pixel of each place begins in a row, in bytes.
+    first: Vec<[u32; PLACES]>,
+    /// `[PLACES at once, 4, pairs of weights]`: those of a place and of the fourth after it.
+    weights: Vec<[[i16; 2]; 8]>,
+    /// Pairs of weights a place has.
+    pairs: usize,
+    /// A row, where the image ends too soon for the last load.
+    row: Vec<u8>,
+}
+
+impl Lanes {
+    fn fill(&mut self, across: &Weights) {
+        let (places, taps) = (across.first.len(), across.taps);
+        self.pairs = taps.div_ceil(2);
+        self.first.clear();
+        self.weights.clear();
+        for start in (0..places).step_by(PLACES) {
+            let first = |place: usize| across.first.get(place).map_or(0, |first| 3 * *first as u32);
+            self.first.push(std::array::from_fn(|place| first(start + place)));
+            for place in start..start + PLACES / 2 {
+                let [one, other] = [place, place + PLACES / 2].map(|place| {
+                    // Beyond the last place there is nothing.
+                    across.weights.get(place * taps..(place + 1) * taps).unwrap_or_default()
+                });
+                self.weights.extend((0..self.pairs).map(|pair| {
+                    let [one, other] = [one, other].map(|weights| {
+                        let weight = |tap: usize| weights.get(tap).map_or(0, |weight| *weight as i16);
+                        [weight(2 * pair), weight(2 * pair + 1)]
+                    });
+                    [one, one, one, one, other, other, other, other]
+                }));
+            }
+        }
+    }
+}
+
+/// The rows of a window, scaled along their width.
+pub(super) struct Narrowed<'a> {
+    pub(super) simd: V3,
+    pub(super) lanes: &'a mut Lanes,
+    pub(super) across: &'a Weights,
+    /// The image from the first pixel of the window on.
+    pub(super) pixels: &'a [u8],
+    /// The bytes of a row of the image.
+    pub(super) stride: usize,
+    /// Planes one after the other.
+    pub(super) out: [&'a mut [u8]; 3],
+}
+
+impl Narrowed<'_> {
+    pub(super) fn run(self) {
+        self.simd.vectorize(self)
+    }
+}
+
+impl NullaryFnOnce for Narrowed<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { simd, lanes, across, pixels, stride, out: [red, green, blue] } = self;
+        lanes.fill(across);
+        let Lanes { first, weights, pairs, row } = lanes;
+        let (size, bytes) = (across.first.len(), 3 * (across.end - across.start));
+        let planes = red.chunks_exact_mut(size).zip(green.chunks_exact_mut(size)).zip(blue.chunks_exact_mut(size));
+        for (y, ((red, green), blue)) in planes.enumerate() {
+            let from = &pixels[y * stride..];
+            let source = from.get(..bytes + LOAD).unwrap_or_else(|| {
+                row.clear();
+                row.extend_from_slice(&from[..bytes]);
+                row.resize(bytes + LOAD, 0);
+                row
+            });
+            for (group, (first, weights)) in first.iter().zip(weights.chunks_exact(4 * *pairs)).enumerate() {
+                let mut sums = [cast([(ONE / 2) as i32; 8]); 4];
+                for (place, weights) in weights.chunks_exact(*pairs).enumerate() {
+                    for (pair, weights) in weights.iter().enumerate() {
+                        let [one, other] = [first[place], first[place + PLACES / 2]].map(|at| at as usize + 6 * pair);
+                        let pixels = cast([load(source, one), load(source, other)]);
+                        let channels = simd.avx2._mm256_shuffle_epi8(pixels, cast(PAIRS));
+                        let weighted = simd.avx2._mm256_madd_epi16(channels, cast(*weights));
+                        sums[place] = simd.avx2._mm256_add_epi32(sums[place], weighted);
+                    }
+                }
+                let [r, g, b, _] = planes_of(simd, sums);
+                put(red, group, r);
+                put(green, group, g);
+                put(blue, group, b);
+            }
+        }
+    }
+}
+
+/// A whole number of places in most rows, and then without a loop.
+#[inline(always)]
+fn put(row: &mut [u8], group: usize, bytes: [u8; PLACES]) {
+    let row = &mut row[group * PLACES..];
+    match row.first_chunk_mut() {
+        Some(row) => *row = bytes,
+        None => row.copy_from_slice(&bytes[..row.len()]),
+    }
+}
+
+#[inline(always)]
+fn load(bytes: &[u8], at: usize) -> [u8; LOAD] {
+    *bytes[at..].first_chunk().expect("a row has as many bytes more")
+}
+
+/// Eight pixels, four numbers of 32 bits each, rounded to bytes: all of red, of green, of blue, and nothing.
+#[inline(always)]
+fn planes_of(simd: V3, sums: [__m256i; 4]) -> [[u8; PLACES]; 4] {
+    let [a, b, c, d] = sums.map(|sum| simd.avx2._mm256_srai_epi32::<12>(sum));
+    let (ab, cd) = (simd.avx2._mm256_packs_epi32(a, b), simd.avx2._mm256_packs_epi32(c, d));
+    let pixels = simd.avx2._mm256_packus_epi16(ab, cd);
+    let apart = simd.avx2._mm256_shuffle_epi8(pixels, cast(APART));
+    cast(simd.avx2._mm256_permutevar8x32_epi32(apart, cast(TOGETHER)))
+}
+
+/// As many rows of `size` bytes as there are weights, added up to one.
+#[inline(always)]
+pub(super) fn mean(simd: V3, rows: &[u8], size: usize, weights: &[u32], out: &mut [u8]) {
+    let whole = size - size % COLUMNS;
+    for at in (0..whole).step_by(COLUMNS) {
+        let mut sums = [cast([(ONE / 2) as i32; 8]); 2];
+        for (rows, weights) in rows.chunks(2 * size).zip(weights.chunks(2)) {
+            let second = weights.get(1).copied().unwrap_or_default();
+            // Without a second row it has no weight, and the first stands for it.
+            let next = if weights.len() == 2 { size } else { 0 };
+            let [one, other]: [__m128i; 2] = [at, at + next].map(|at| cast(load(rows, at)));
+            let pair = cast([[weights[0] as i16, second as i16]; 8]);
+            let halves = [simd.sse2._mm_unpacklo_epi8(one, other), simd.sse2._mm_unpackhi_epi8(one, other)];
+            for (sum, half) in sums.iter_mut().zip(halves) {
+                let weighted = simd.avx2._mm256_madd_epi16(simd.avx2._mm256_cvtepu8_epi16(half), pair);
+                *sum = simd.avx2._mm256_add_epi32(*sum, weighted);
+            }
+        }
+        let sums: [[i32; 8]; 2] = cast(sums.map(|sum| simd.avx2._mm256_srai_epi32::<12>(sum)));
+        for (out, sum) in out[at..at + COLUMNS].iter_mut().zip(sums.as_flattened()) {
+            *out = *sum as u8;
+        }
+    }
+    super::mean(&rows[whole..], size, weights, &mut out[whole..]);
+}
