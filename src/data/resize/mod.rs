@@ -87,8 +87,9 @@ impl Weights {
         for place in 0..size {
             let place = if mirrored { size - 1 - place } else { place };
             let center = start + (f64::from(place) + 0.5) * scale;
-            // A negative number becomes 0.
-            let first = ((center - reach + 0.5) as usize).min(last);
+            // By way of a signed number, which the processor has an instruction for.
+            let first = ((center - reach + 0.5) as i32).max(0) as usize;
+            let first = first.min(last);
             self.first.push(first);
             match self.taps {
                 // Nearest to an edge the second would be beyond it, and has no weight.

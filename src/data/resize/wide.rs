@@ -8,7 +8,10 @@
 //! multiply     r·v + r·w   g·v + g·w   b·v + b·w   0      with the pair of weights v, w
 //! ```
 //!
-//! Half a register is a place; four registers are added up, rounded, and turned to planes together.
+//! Half a register is a place; four registers are added up, rounded, and turned to planes together. The places of an
+//! enlargement lie at most a pixel apart: one load has all that four of them need, and only the shuffle differs.
+//!
+//! No closure holds a step of it: one that the compiler does not inline is compiled without wide registers.
 
 use super::{ONE, Weights};
 use pulp::NullaryFnOnce;
@@ -46,6 +49,8 @@ pub(super) struct Lanes {
     first: Vec<[u32; PLACES]>,
     /// `[PLACES at once, 4, pairs of weights]`: those of a place and of the fourth after it.
     weights: Vec<[[i16; 2]; 8]>,
+    /// Of an enlargement: for each half of the places where their one load begins, and their shuffles of it.
+    shared: Vec<([u32; 2], [[i8; 32]; 4])>,
     /// Pairs of weights a place has.
     pairs: usize,
     /// A row, where the image ends too soon for the last load.
@@ -54,17 +59,17 @@ pub(super) struct Lanes {
 
 impl Lanes {
     fn fill(&mut self, across: &Weights) {
-        let (places, taps) = (across.first.len(), across.taps);
-        self.pairs = taps.div_ceil(2);
+        self.pairs = across.taps.div_ceil(2);
         self.first.clear();
         self.weights.clear();
-        for start in (0..places).step_by(PLACES) {
-            let first = |place: usize| across.first.get(place).map_or(0, |first| 3 * *first as u32);
-            self.first.push(std::array::from_fn(|place| first(start + place)));
+        self.shared.clear();
+        for start in (0..across.first.len()).step_by(PLACES) {
+            // Beyond the last place there is nothing: the pixels of the last, and no weight.
+            let last = across.first.len() - 1;
+            self.first.push(std::array::from_fn(|place| 3 * across.first[last.min(start + place)] as u32));
             for place in start..start + PLACES / 2 {
                 let [one, other] = [place, place + PLACES / 2].map(|place| {
-                    // Beyond the last place there is nothing.
-                    across.weights.get(place * taps..(place + 1) * taps).unwrap_or_default()
+                    across.weights.get(place * across.taps..(place + 1) * across.taps).unwrap_or_default()
                 });
                 self.weights.extend((0..self.pairs).map(|pair| {
                     let [one, other] = [one, other].map(|weights| {
@@ -75,7 +80,21 @@ impl Lanes {
                 }));
             }
         }
+        if across.taps == 2 {
+            self.shared.extend(self.first.iter().map(shared));
+        }
     }
+}
+
+/// Where the loads of each half of the places begin, and each place's shuffle of its load.
+fn shared(first: &[u32; PLACES]) -> ([u32; 2], [[i8; 32]; 4]) {
+    // A mirrored row goes down.
+    let bases = [0, PLACES / 2].map(|half| first[half].min(first[half + PLACES / 2 - 1]));
+    let shuffles = std::array::from_fn(|place| {
+        let by = [0, 1].map(|half| (first[place + half * PLACES / 2] - bases[half]) as i8);
+        std::array::from_fn(|byte| if PAIRS[byte] < 0 { -1 } else { PAIRS[byte] + by[byte / LOAD] })
+    });
+    (bases, shuffles)
 }
 
 /// The rows of a window, scaled along their width.
@@ -104,7 +123,7 @@ impl NullaryFnOnce for Narrowed<'_> {
     fn call(self) {
         let Self { simd, lanes, across, pixels, stride, out: [red, green, blue] } = self;
         lanes.fill(across);
-        let Lanes { first, weights, pairs, row } = lanes;
+        let Lanes { first, weights, shared, pairs, row } = lanes;
         let (size, bytes) = (across.first.len(), 3 * (across.end - across.start));
         let planes = red.chunks_exact_mut(size).zip(green.chunks_exact_mut(size)).zip(blue.chunks_exact_mut(size));
         for (y, ((red, green), blue)) in planes.enumerate() {
@@ -115,33 +134,64 @@ impl NullaryFnOnce for Narrowed<'_> {
                 row.resize(bytes + LOAD, 0);
                 row
             });
-            for (group, (first, weights)) in first.iter().zip(weights.chunks_exact(4 * *pairs)).enumerate() {
-                let mut sums = [cast([(ONE / 2) as i32; 8]); 4];
-                for (place, weights) in weights.chunks_exact(*pairs).enumerate() {
-                    for (pair, weights) in weights.iter().enumerate() {
-                        let [one, other] = [first[place], first[place + PLACES / 2]].map(|at| at as usize + 6 * pair);
-                        let pixels = cast([load(source, one), load(source, other)]);
-                        let channels = simd.avx2._mm256_shuffle_epi8(pixels, cast(PAIRS));
-                        let weighted = simd.avx2._mm256_madd_epi16(channels, cast(*weights));
-                        sums[place] = simd.avx2._mm256_add_epi32(sums[place], weighted);
-                    }
+            if across.taps == 2 {
+                for (group, (shared, weights)) in shared.iter().zip(weights.as_chunks().0).enumerate() {
+                    put(simd, enlarged(simd, source, shared, weights), group, [red, green, blue]);
                 }
-                let [r, g, b, _] = planes_of(simd, sums);
-                put(red, group, r);
-                put(green, group, g);
-                put(blue, group, b);
+            } else {
+                for (group, (first, weights)) in first.iter().zip(weights.chunks_exact(4 * *pairs)).enumerate() {
+                    put(simd, reduced(simd, source, first, weights, *pairs), group, [red, green, blue]);
+                }
             }
         }
     }
 }
 
-/// A whole number of places in most rows, and then without a loop.
+/// Eight places with two weights each.
 #[inline(always)]
-fn put(row: &mut [u8], group: usize, bytes: [u8; PLACES]) {
-    let row = &mut row[group * PLACES..];
-    match row.first_chunk_mut() {
-        Some(row) => *row = bytes,
-        None => row.copy_from_slice(&bytes[..row.len()]),
+fn enlarged(
+    simd: V3,
+    row: &[u8],
+    (bases, shuffles): &([u32; 2], [[i8; 32]; 4]),
+    weights: &[[[i16; 2]; 8]; 4],
+) -> [__m256i; 4] {
+    let pixels = cast([load(row, bases[0] as usize), load(row, bases[1] as usize)]);
+    let mut sums = [cast([(ONE / 2) as i32; 8]); 4];
+    for place in 0..4 {
+        let channels = simd.avx2._mm256_shuffle_epi8(pixels, cast(shuffles[place]));
+        let weighted = simd.avx2._mm256_madd_epi16(channels, cast(weights[place]));
+        sums[place] = simd.avx2._mm256_add_epi32(sums[place], weighted);
+    }
+    sums
+}
+
+/// Eight places with so many pairs of weights each.
+#[inline(always)]
+fn reduced(simd: V3, row: &[u8], first: &[u32; PLACES], weights: &[[[i16; 2]; 8]], pairs: usize) -> [__m256i; 4] {
+    let mut sums = [cast([(ONE / 2) as i32; 8]); 4];
+    for place in 0..4 {
+        let (one, other) = (&row[first[place] as usize..], &row[first[place + PLACES / 2] as usize..]);
+        for (pair, weights) in weights[place * pairs..][..pairs].iter().enumerate() {
+            let pixels = cast([load(one, 6 * pair), load(other, 6 * pair)]);
+            let channels = simd.avx2._mm256_shuffle_epi8(pixels, cast(PAIRS));
+            let weighted = simd.avx2._mm256_madd_epi16(channels, cast(*weights));
+            sums[place] = simd.avx2._mm256_add_epi32(sums[place], weighted);
+        }
+    }
+    sums
+}
+
+/// Eight pixels to their places in the rows of the planes.
+#[inline(always)]
+fn put(simd: V3, sums: [__m256i; 4], group: usize, rows: [&mut [u8]; 3]) {
+    let [red, green, blue, _] = planes_of(simd, sums);
+    for (row, bytes) in rows.into_iter().zip([red, green, blue]) {
+        let row = &mut row[group * PLACES..];
+        // All of them in most rows, and then without a loop.
+        match row.first_chunk_mut() {
+            Some(row) => *row = bytes,
+            None => row.copy_from_slice(&bytes[..row.len()]),
+        }
     }
 }
 
