@@ -25,22 +25,22 @@ const LOAD: usize = 16;
 const PLACES: usize = 8;
 /// How many along the height.
 const COLUMNS: usize = 16;
-/// Two pixels to pairs of channels; the upper half of each is 0.
-const PAIRS: [i8; 32] = twice([0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1]);
+/// A shuffle of half a register: for each byte where it comes from, or a negative number for 0.
+type Shuffle = [i8; 16];
+/// Two pixels to pairs of channels, the upper half of each 0; the first of them is pixel 0, 1, 2 or 3 of a load.
+const PAIRS: [Shuffle; 4] = [pairs_from(0), pairs_from(1), pairs_from(2), pairs_from(3)];
 /// Four pixels of four bytes to four bytes of each channel.
-const APART: [i8; 32] = twice([0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]);
+const APART: [Shuffle; 2] = [[0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]; 2];
 /// The channels of both halves one after the other.
 const TOGETHER: [i32; 8] = [0, 4, 1, 5, 2, 6, 3, 7];
 
-const fn twice(half: [i8; 16]) -> [i8; 32] {
-    let mut both = [0; 32];
-    let mut at = 0;
-    while at < 32 {
-        both[at] = half[at % 16];
-        at += 1;
-    }
-    both
+const fn pairs_from(pixel: i8) -> Shuffle {
+    let at = 3 * pixel;
+    [at, -1, at + 3, -1, at + 1, -1, at + 4, -1, at + 2, -1, at + 5, -1, -1, -1, -1, -1]
 }
+
+/// How four places, and the four after them, come out of one load each: where it begins, and their shuffles of it.
+type Shared = ([u32; 2], [[Shuffle; 2]; 4]);
 
 /// The weights along the width as the registers take them.
 #[derive(Default)]
@@ -49,8 +49,8 @@ pub(super) struct Lanes {
     first: Vec<[u32; PLACES]>,
     /// `[PLACES at once, 4, pairs of weights]`: those of a place and of the fourth after it.
     weights: Vec<[[i16; 2]; 8]>,
-    /// Of an enlargement: for each half of the places where their one load begins, and their shuffles of it.
-    shared: Vec<([u32; 2], [[i8; 32]; 4])>,
+    /// Of an enlargement.
+    shared: Vec<Shared>,
     /// Pairs of weights a place has.
     pairs: usize,
     /// A row, where the image ends too soon for the last load.
@@ -86,15 +86,11 @@ impl Lanes {
     }
 }
 
-/// Where the loads of each half of the places begin, and each place's shuffle of its load.
-fn shared(first: &[u32; PLACES]) -> ([u32; 2], [[i8; 32]; 4]) {
+fn shared(first: &[u32; PLACES]) -> Shared {
     // A mirrored row goes down.
     let bases = [0, PLACES / 2].map(|half| first[half].min(first[half + PLACES / 2 - 1]));
-    let shuffles = std::array::from_fn(|place| {
-        let by = [0, 1].map(|half| (first[place + half * PLACES / 2] - bases[half]) as i8);
-        std::array::from_fn(|byte| if PAIRS[byte] < 0 { -1 } else { PAIRS[byte] + by[byte / LOAD] })
-    });
-    (bases, shuffles)
+    let shuffle = |place: usize, base: u32| PAIRS[((first[place] - base) / 3) as usize];
+    (bases, std::array::from_fn(|place| [shuffle(place, bases[0]), shuffle(place + PLACES / 2, bases[1])]))
 }
 
 /// The rows of a window, scaled along their width.
@@ -149,12 +145,7 @@ impl NullaryFnOnce for Narrowed<'_> {
 
 /// Eight places with two weights each.
 #[inline(always)]
-fn enlarged(
-    simd: V3,
-    row: &[u8],
-    (bases, shuffles): &([u32; 2], [[i8; 32]; 4]),
-    weights: &[[[i16; 2]; 8]; 4],
-) -> [__m256i; 4] {
+fn enlarged(simd: V3, row: &[u8], (bases, shuffles): &Shared, weights: &[[[i16; 2]; 8]; 4]) -> [__m256i; 4] {
     let pixels = cast([load(row, bases[0] as usize), load(row, bases[1] as usize)]);
     let mut sums = [cast([(ONE / 2) as i32; 8]); 4];
     for place in 0..4 {
@@ -173,7 +164,7 @@ fn reduced(simd: V3, row: &[u8], first: &[u32; PLACES], weights: &[[[i16; 2]; 8]
         let (one, other) = (&row[first[place] as usize..], &row[first[place + PLACES / 2] as usize..]);
         for (pair, weights) in weights[place * pairs..][..pairs].iter().enumerate() {
             let pixels = cast([load(one, 6 * pair), load(other, 6 * pair)]);
-            let channels = simd.avx2._mm256_shuffle_epi8(pixels, cast(PAIRS));
+            let channels = simd.avx2._mm256_shuffle_epi8(pixels, cast([PAIRS[0]; 2]));
             let weighted = simd.avx2._mm256_madd_epi16(channels, cast(*weights));
             sums[place] = simd.avx2._mm256_add_epi32(sums[place], weighted);
         }
