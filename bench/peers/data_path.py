@@ -5,6 +5,7 @@ is not there yet is filled with made-up photos of PX by PX pixels first.
 
     python data_path.py --root DIR --size 64 --batch 128 --workers 2 --source 224
     python data_path.py --root DIR --size 64 --batch 128 --workers 2 --v2
+    python data_path.py --root DIR --size 64 --batch 128 --workers 2 --v2 --keep       decodes once, before the first round
     python data_path.py --root DIR/train --source 224 --write      only makes up DIR/train, and DIR/test for ours
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from PIL import Image
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms as v1
 from torchvision.datasets import ImageFolder
 from torchvision.io import ImageReadMode, decode_image
@@ -32,6 +33,7 @@ def arguments():
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--v2", action="store_true", help="torchvision.transforms.v2, on bytes until the end")
+    parser.add_argument("--keep", action="store_true", help="decode all images once and keep them as bytes (with --v2)")
     parser.add_argument("--source", type=int, metavar="PX", help="make up a folder that is not there")
     parser.add_argument("--classes", type=int, default=10, help="of a folder made up")
     parser.add_argument("--images", type=int, default=200, help="of each class made up")
@@ -65,13 +67,29 @@ def decoded(path):
     return decode_image(path, ImageReadMode.RGB)
 
 
+class Kept(Dataset):
+    """The images of a folder as tensors of bytes in memory, which the workers share; transformed at each look."""
+
+    def __init__(self, folder):
+        self.images = [(folder.loader(path), target) for path, target in folder.samples]
+        self.transform = folder.transform
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        image, target = self.images[index]
+        return self.transform(image), target
+
+
 def dataset(args):
     if not args.v2:
         steps = [v1.RandomResizedCrop(args.size), v1.RandomHorizontalFlip(), v1.ToTensor(), v1.Normalize(MEAN, STD)]
         return ImageFolder(args.root, v1.Compose(steps))
     crop, to_float = v2.RandomResizedCrop(args.size, antialias=True), v2.ToDtype(torch.float32, scale=True)
     steps = [crop, v2.RandomHorizontalFlip(), to_float, v2.Normalize(MEAN, STD)]
-    return ImageFolder(args.root, v2.Compose(steps), loader=decoded)
+    folder = ImageFolder(args.root, v2.Compose(steps), loader=decoded)
+    return Kept(folder) if args.keep else folder
 
 
 def main():

@@ -3,7 +3,7 @@
 use crate::serve;
 use clap::Args;
 use prescient::data::{
-    Augmentation, Batch, Crop, Dataset, Folder, FolderSettings, Loader, Pack, Pass, Sample, Sealed, Subset, View,
+    Augmentation, Batch, Crop, Dataset, Folder, FolderSettings, Loader, Pack, Pass, Sample, Sealed, Shelf, Subset, View,
 };
 use prescient::scenario::{Order, Scenario};
 use prescient::seeds::Seeds;
@@ -14,12 +14,15 @@ use tch::{Device, Kind, Tensor};
 /// Read, crop, flip and batch all training images, shuffled.
 #[derive(Debug, Args)]
 pub(crate) struct DataPath {
-    /// A folder or .zip with `train/CLASS/*` and `test/CLASS/*`: every image is decoded, every time
+    /// A folder or .zip with `train/CLASS/*` and `test/CLASS/*`: every image is decoded, every time unless it is kept
     #[arg(long, value_name = "DIR", required_unless_present = "pack")]
     root: Option<PathBuf>,
     /// A pack made of it
     #[arg(long, value_name = "FILE", conflicts_with = "root")]
     pack: Option<PathBuf>,
+    /// Keep so much of what is decoded, as a run does: every epoch that is measured is a later one then
+    #[arg(long, value_name = "MIB", conflicts_with = "pack")]
+    keep_mib: Option<u64>,
     #[command(flatten)]
     how: How,
 }
@@ -45,6 +48,10 @@ impl DataPath {
             (Some(path), _) => Arc::new(Pack::open(path).expect("a pack")),
             (None, Some(path)) => Arc::new(Folder::open(path, &FolderSettings::new(path)).expect("photos")),
             (None, None) => unreachable!("clap asks for one"),
+        };
+        let dataset: Arc<dyn Dataset> = match self.keep_mib {
+            Some(mib) => Arc::new(Shelf::new(dataset, mib << 20)),
+            None => dataset,
         };
         let mut epochs = Epochs::new(dataset, self.how);
         serve(Device::Cpu, || epochs.round());

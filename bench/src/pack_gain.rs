@@ -45,16 +45,18 @@ impl PackGain {
         }
         std::fs::remove_file(&self.out).expect("our own pack");
         let ratios: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(photos, pack)| pack / photos).collect();
-        let [photos, pack, ratio] = [&rates[0], &rates[1], &ratios].map(|numbers| middle(numbers));
+        let [[_, photos, _], [_, pack, _], [least, ratio, most]] =
+            [&rates[0], &rates[1], &ratios].map(|numbers| spread(numbers));
         println!(
-            "photos {photos:.0} images/s, pack {pack:.0} images/s, ratio {ratio:.2} (medians of {} turns)",
+            "photos {photos:.0} images/s, pack {pack:.0} images/s, ratio {ratio:.2} ({least:.2} to {most:.2}); medians of {} turns",
             self.turns
         );
     }
 }
 
-fn middle(numbers: &[f64]) -> f64 {
+/// The smallest, the middle and the largest.
+fn spread(numbers: &[f64]) -> [f64; 3] {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
+    [sorted[0], sorted[sorted.len() / 2], sorted[sorted.len() - 1]]
 }

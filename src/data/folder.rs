@@ -181,7 +181,7 @@ mod tests {
     fn png(grey: u8) -> Vec<u8> {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.png");
-        let image = Image { width: 3, height: 2, channels: 1, pixels: vec![grey; 6] };
+        let image = Image { width: 3, height: 2, channels: 1, pixels: vec![grey; 6].into() };
         image.write_png(&path).expect("a file");
         fs::read(path).expect("the file")
     }
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!((last.class, last.index), (ClassId(1), 2));
         let image = data.image(&last).expect("an image");
         assert_eq!((image.width, image.height, image.channels), (3, 2, 3));
-        assert_eq!(data.image(&data.samples(Subset::Test)[0]).expect("an image").pixels, [3; 18]);
+        assert_eq!(data.image(&data.samples(Subset::Test)[0]).expect("an image").pixels[..], [3; 18]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Features that were computed elsewhere are an image, too: one row high, its pixels numbers (ADR 16).
 
 use crate::error::DataError;
+use bytes::Bytes;
 use std::path::Path;
 
 /// A decoded image.
@@ -14,8 +15,8 @@ pub struct Image {
     pub height: u32,
     /// 1 for grey, 3 for red, green, blue, [`Image::NUMBERS`] for numbers.
     pub channels: u8,
-    /// `height × width × channels` bytes.
-    pub pixels: Vec<u8>,
+    /// `height × width × channels` bytes, shared and not copied: those of a pack are its file's.
+    pub pixels: Bytes,
 }
 
 impl Image {
@@ -37,7 +38,7 @@ impl Image {
             1 => image.into_luma8().into_raw(),
             _ => image.into_rgb8().into_raw(),
         };
-        Ok(Self { width, height, channels, pixels })
+        Ok(Self { width, height, channels, pixels: pixels.into() })
     }
 
     /// The part of the image from column `left` and row `top`, so many pixels wide and high.
@@ -73,7 +74,7 @@ mod tests {
         let image = Image { width: 3, height: 3, channels: 3, pixels };
         let part = image.cut(1, 1, 2, 2);
         assert_eq!((part.width, part.height), (2, 2));
-        assert_eq!(part.pixels, [4, 104, 204, 5, 105, 205, 7, 107, 207, 8, 108, 208]);
+        assert_eq!(part.pixels[..], [4, 104, 204, 5, 105, 205, 7, 107, 207, 8, 108, 208]);
         assert_eq!(image.cut(0, 0, 3, 3), image);
     }
 }

@@ -8,6 +8,7 @@ use super::{Image, Sample};
 use crate::class::Slot;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What an image was read for.
@@ -68,6 +69,11 @@ pub(super) type Known = Arc<Mutex<BTreeMap<Sample, Trace>>>;
 /// The ledger of one task.
 pub(super) struct Ledger {
     known: Known,
+    /// The number of the stage under way.
+    stage: AtomicU32,
+    /// In which stage each training image was last noted to be learned from, and each test image to be tested on. An image
+    /// is read in every epoch: threads should not wait for each other to write down the same again.
+    noted: [Vec<AtomicU32>; 2],
     pages: Mutex<Pages>,
 }
 
@@ -81,14 +87,17 @@ struct Pages {
 }
 
 impl Ledger {
-    /// An empty one, in the stage `prepare`.
-    pub(super) fn new(known: Known) -> Self {
-        Self { known, pages: Mutex::new(Pages { stages: vec!["prepare"], uses: Vec::new(), places: HashMap::new() }) }
+    /// An empty one for so many training and test images, in the stage `prepare`.
+    pub(super) fn new(known: Known, counts: [usize; 2]) -> Self {
+        let pages = Pages { stages: vec!["prepare"], uses: Vec::new(), places: HashMap::new() };
+        let noted = counts.map(|count| (0..count).map(|_| AtomicU32::new(0)).collect());
+        Self { known, stage: AtomicU32::new(1), noted, pages: Mutex::new(pages) }
     }
 
     /// A stage begins.
     pub(super) fn enter(&self, stage: &'static str) {
         self.pages().stages.push(stage);
+        self.stage.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The stages that have begun, in order.
@@ -98,12 +107,23 @@ impl Ledger {
 
     /// An image was read. What it is, is found out the first time.
     pub(super) fn read(&self, usage: Usage, sample: &Sample, image: &Image) {
+        let (stage, index) = (self.stage.load(Ordering::Relaxed), sample.index as usize);
+        let noted = match usage {
+            Usage::Learn => &self.noted[0][index],
+            Usage::Test => &self.noted[1][index],
+            Usage::Keep => unreachable!("what is kept was read to learn from"),
+        };
+        if noted.load(Ordering::Relaxed) == stage {
+            return;
+        }
         if !self.pages().note(usage, sample, None) {
             // Without the lock: other threads go on reading meanwhile.
             let trace = Trace::of(image);
             self.known().insert(*sample, trace);
             self.pages().note(usage, sample, Some(trace));
         }
+        // Only now: whoever finds it noted relies on it.
+        noted.store(stage, Ordering::Relaxed);
     }
 
     /// An image that was read before is used, without being read; whether it was.
@@ -159,7 +179,7 @@ mod tests {
     use crate::data::Subset;
 
     fn image(grey: u8) -> Image {
-        Image { width: 2, height: 1, channels: 1, pixels: vec![grey, 0] }
+        Image { width: 2, height: 1, channels: 1, pixels: vec![grey, 0].into() }
     }
 
     fn sample(index: u32) -> Sample {
@@ -169,7 +189,7 @@ mod tests {
     /// Image 5 is read to prepare and twice to train, image 3 to train; image 5 is kept.
     #[test]
     fn uses_are_noted_with_their_stages() {
-        let ledger = Ledger::new(Known::default());
+        let ledger = Ledger::new(Known::default(), [6, 2]);
         ledger.read(Usage::Learn, &sample(5), &image(7));
         ledger.enter("train");
         for index in [5, 3, 5] {
@@ -191,8 +211,8 @@ mod tests {
     #[test]
     fn what_one_task_read_another_may_use_again() {
         let known = Known::default();
-        Ledger::new(known.clone()).read(Usage::Test, &sample(1), &image(1));
-        let next = Ledger::new(known);
+        Ledger::new(known.clone(), [0, 2]).read(Usage::Test, &sample(1), &image(1));
+        let next = Ledger::new(known, [0, 2]);
         assert!(next.used(Usage::Test, &sample(1)));
         assert_eq!(next.uses()[0].2, Trace::of(&image(1)));
     }

@@ -4,6 +4,7 @@ use super::idx::{Idx, malformed};
 use super::{Catalogue, Dataset, Image, Normalization, Sample, Subset};
 use crate::class::ClassId;
 use crate::error::DataError;
+use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -33,7 +34,7 @@ pub struct Mnist {
 
 struct Side {
     samples: Vec<Sample>,
-    pixels: Vec<u8>,
+    pixels: Bytes,
 }
 
 impl Mnist {
@@ -89,7 +90,7 @@ impl Side {
             index,
             class: ClassId(u16::from(label)),
         });
-        Ok(Self { samples: samples.collect(), pixels: images.values })
+        Ok(Self { samples: samples.collect(), pixels: images.values.into() })
     }
 }
 
@@ -122,7 +123,8 @@ impl Dataset for Mnist {
     }
 
     fn image(&self, sample: &Sample) -> Result<Image, DataError> {
-        let pixels = self.side(sample.subset).pixels[sample.index as usize * BYTES..][..BYTES].to_vec();
+        let from = sample.index as usize * BYTES;
+        let pixels = self.side(sample.subset).pixels.slice(from..from + BYTES);
         Ok(Image { width: SIDE as u32, height: SIDE as u32, channels: 1, pixels })
     }
 
@@ -206,7 +208,7 @@ mod tests {
         assert_eq!(classes(Subset::Train), [7, 0, 9]);
         assert_eq!(classes(Subset::Test), [1, 2]);
         let last = data.samples(Subset::Test)[1];
-        assert_eq!(data.image(&last).expect("an image").pixels, [1; BYTES]);
+        assert_eq!(data.image(&last).expect("an image").pixels[..], [1; BYTES]);
         assert_eq!(data.name(&last), "test/00001");
         assert_eq!(data.catalogue().name(ClassId(9)), "9");
     }

@@ -66,6 +66,7 @@ impl Sealed {
 
     /// What task `task` may read, with `memory` of the past.
     pub fn open(&self, task: &Task<'_>, memory: impl IntoIterator<Item = Sample>) -> TaskData {
+        let counts = [Subset::Train, Subset::Test].map(|subset| self.dataset.samples(subset).len());
         TaskData {
             sealed: self.clone(),
             number: task.number(),
@@ -73,7 +74,7 @@ impl Sealed {
             seen: task.seen(),
             memory: memory.into_iter().collect(),
             oracle: false,
-            ledger: Arc::new(Ledger::new(self.known.clone())),
+            ledger: Arc::new(Ledger::new(self.known.clone(), counts)),
         }
     }
 

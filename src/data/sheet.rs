@@ -23,25 +23,27 @@ pub fn contact_sheet(images: &[Image], columns: usize, zoom: u32) -> Image {
     let width = GAP + columns as u32 * (cell_width + GAP);
     let height = GAP + rows as u32 * (cell_height + GAP);
     let bytes = width as usize * height as usize * usize::from(channels);
-    let mut sheet = Image { width, height, channels, pixels: vec![NEUTRAL; bytes] };
+    let mut pixels = vec![NEUTRAL; bytes];
     for (index, image) in images.iter().enumerate() {
         let (row, column) = ((index / columns) as u32, (index % columns) as u32);
         let left = GAP + column * (cell_width + GAP) + (cell_width - image.width * zoom) / 2;
         let top = GAP + row * (cell_height + GAP) + (cell_height - image.height * zoom) / 2;
-        place(&mut sheet, image, left, top, zoom);
+        let to = |x: u32, y: u32| ((top + y) as usize * width as usize + (left + x) as usize) * usize::from(channels);
+        place(&mut pixels, channels, to, image, zoom);
     }
-    sheet
+    Image { width, height, channels, pixels: pixels.into() }
 }
 
-fn place(sheet: &mut Image, image: &Image, left: u32, top: u32, zoom: u32) {
-    let (to_channels, from_channels) = (usize::from(sheet.channels), usize::from(image.channels));
+/// Draws an image on a sheet; `place` says where each of its pixels goes.
+fn place(sheet: &mut [u8], channels: u8, place: impl Fn(u32, u32) -> usize, image: &Image, zoom: u32) {
+    let (to_channels, from_channels) = (usize::from(channels), usize::from(image.channels));
     for y in 0..image.height * zoom {
         for x in 0..image.width * zoom {
             let from = ((y / zoom) * image.width + x / zoom) as usize * from_channels;
-            let to = ((top + y) as usize * sheet.width as usize + (left + x) as usize) * to_channels;
+            let to = place(x, y);
             for channel in 0..to_channels {
                 // The one channel of a grey image stands for all three.
-                sheet.pixels[to + channel] = image.pixels[from + channel.min(from_channels - 1)];
+                sheet[to + channel] = image.pixels[from + channel.min(from_channels - 1)];
             }
         }
     }
@@ -53,7 +55,7 @@ mod tests {
 
     fn plain(width: u32, height: u32, colour: &[u8]) -> Image {
         let pixels = colour.repeat((width * height) as usize);
-        Image { width, height, channels: colour.len() as u8, pixels }
+        Image { width, height, channels: colour.len() as u8, pixels: pixels.into() }
     }
 
     fn pixel(sheet: &Image, x: u32, y: u32) -> &[u8] {

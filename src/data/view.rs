@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_shift_moves_black_in() {
-        let image = Image { width: 2, height: 2, channels: 1, pixels: vec![1, 2, 3, 4] };
+        let image = Image { width: 2, height: 2, channels: 1, pixels: vec![1, 2, 3, 4].into() };
         let mut out = Vec::new();
         view(2, Crop::None, false).planes(&image.pixels, 1, (1, 0), false, &mut out);
         assert_eq!(out, [0, 1, 0, 3]);
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_test_view_is_the_middle() {
         // Four columns, two rows: the middle square is columns 1 and 2.
-        let image = Image { width: 4, height: 2, channels: 1, pixels: vec![0, 50, 100, 150, 0, 60, 110, 150] };
+        let image = Image { width: 4, height: 2, channels: 1, pixels: vec![0, 50, 100, 150, 0, 60, 110, 150].into() };
         let mut out = Vec::new();
         let view = view(2, Crop::None, false);
         view.render(&image, view.test(4, 2), &mut out);
@@ -286,7 +286,7 @@ mod tests {
 
         #[test]
         fn every_view_has_its_size(width in 1u32..80, height in 1u32..80, size in 1u32..40, resize in 0u32..8, seed: u64) {
-            let image = Image { width, height, channels: 3, pixels: vec![128; (width * height * 3) as usize] };
+            let image = Image { width, height, channels: 3, pixels: vec![128; (width * height * 3) as usize].into() };
             for crop in [Crop::None, Crop::Shift { pixels: 3 }, Crop::Resized { area: 0.08 }] {
                 let view = View { size, resize: size + resize, augmentation: Augmentation { crop, flip: true } };
                 let mut out = Vec::new();

@@ -13,10 +13,10 @@ use super::{Catalogue, Dataset, Image, Normalization, Sample, Subset};
 use crate::class::ClassId;
 use crate::error::DataError;
 use crate::scenario::Order;
+use bytes::Bytes;
 use header::{Entry, Header};
 use mapped::Mapped;
 use serde::{Deserialize, Serialize};
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,7 +31,7 @@ pub struct PackSettings {
 /// A pack, open.
 pub struct Pack {
     path: PathBuf,
-    bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>,
+    bytes: Bytes,
     header: Header,
     catalogue: Catalogue,
     train: Side,
@@ -55,15 +55,15 @@ impl Side {
 impl Pack {
     /// Maps a pack and reads all but its pixels.
     pub fn open(path: &Path) -> Result<Self, DataError> {
-        Self::read(Box::new(Mapped::open(path).map_err(DataError::io(path))?), path)
+        Self::read(Bytes::from_owner(Mapped::open(path).map_err(DataError::io(path))?), path)
     }
 
     /// The same for bytes that are in memory; `path` is named in errors.
     pub fn from_bytes(bytes: Vec<u8>, path: &Path) -> Result<Self, DataError> {
-        Self::read(Box::new(bytes), path)
+        Self::read(bytes.into(), path)
     }
 
-    fn read(bytes: Box<dyn Deref<Target = [u8]> + Send + Sync>, path: &Path) -> Result<Self, DataError> {
+    fn read(bytes: Bytes, path: &Path) -> Result<Self, DataError> {
         let (header, catalogue) = header::read(&bytes, path)?;
         let (train, test) = (Side::new(Subset::Train, &header.train), Side::new(Subset::Test, &header.test));
         Ok(Self { path: path.to_owned(), bytes, header, catalogue, train, test })
@@ -91,9 +91,9 @@ impl Dataset for Pack {
         let (entry, checked) = (&entries[sample.index as usize], &side.checked[sample.index as usize]);
         let (channels, at) = (self.header.channels, entry.at as usize);
         let bytes = entry.bytes(channels).expect("the header was checked");
-        let pixels = &self.bytes[at..at + bytes];
+        let pixels = self.bytes.slice(at..at + bytes);
         if !checked.load(Ordering::Relaxed) {
-            if header::check(pixels) != entry.check {
+            if header::check(&pixels) != entry.check {
                 return Err(DataError::Malformed {
                     path: self.path.join(&entry.name),
                     line: None,
@@ -104,7 +104,7 @@ impl Dataset for Pack {
             }
             checked.store(true, Ordering::Relaxed);
         }
-        Ok(Image { width: entry.width, height: entry.height, channels, pixels: pixels.to_vec() })
+        Ok(Image { width: entry.width, height: entry.height, channels, pixels })
     }
 
     fn name(&self, sample: &Sample) -> String {

@@ -115,7 +115,7 @@ fn reduced(image: &Image, by: f64) -> Image {
     let mut target = Raster::new(width, height, pixel);
     let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear));
     Resizer::new().resize(&source, &mut target, &options).expect("two images of one kind");
-    Image { width, height, channels: image.channels, pixels: target.into_vec() }
+    Image { width, height, channels: image.channels, pixels: target.into_vec().into() }
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     /// 40 × 20 with the shorter side to 10 is 20 × 10, its middle square 10 × 10; to 30 it stays 40 × 20, or 20 × 20.
     #[test]
     fn the_shorter_side_fits() {
-        let image = Image { width: 40, height: 20, channels: 3, pixels: vec![9; 40 * 20 * 3] };
+        let image = Image { width: 40, height: 20, channels: 3, pixels: vec![9; 40 * 20 * 3].into() };
         let shape = |size, whole| {
             let fitted = fitted(&image, Fit { size, whole });
             assert_eq!(fitted.pixels, vec![9; (fitted.width * fitted.height * 3) as usize]);

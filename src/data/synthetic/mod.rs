@@ -12,6 +12,7 @@ use super::{Catalogue, Dataset, Image, Normalization, Sample, Subset};
 use crate::class::ClassId;
 use crate::error::DataError;
 use crate::seeds::Seeds;
+use bytes::Bytes;
 use classes::CLASSES;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,7 @@ pub struct Synthetic {
 struct Drawn {
     per_class: usize,
     samples: Vec<Sample>,
-    pixels: Vec<u8>,
+    pixels: Bytes,
 }
 
 impl Synthetic {
@@ -84,7 +85,7 @@ impl Drawn {
             index: u32::try_from(index).expect("fewer than 2³² images fit in memory"),
             class: ClassId((index / per_class) as u16),
         });
-        Self { per_class, samples: samples.collect(), pixels }
+        Self { per_class, samples: samples.collect(), pixels: pixels.into() }
     }
 }
 
@@ -99,7 +100,7 @@ impl Dataset for Synthetic {
 
     fn image(&self, sample: &Sample) -> Result<Image, DataError> {
         let from = sample.index as usize * draw::BYTES;
-        let pixels = self.side(sample.subset).pixels[from..][..draw::BYTES].to_vec();
+        let pixels = self.side(sample.subset).pixels.slice(from..from + draw::BYTES);
         Ok(Image { width: draw::SIDE as u32, height: draw::SIDE as u32, channels: 3, pixels })
     }
 
@@ -137,7 +138,7 @@ mod tests {
         Synthetic::new(&SyntheticSettings { seed, train, test })
     }
 
-    fn pixels(data: &Synthetic, subset: Subset, index: usize) -> Vec<u8> {
+    fn pixels(data: &Synthetic, subset: Subset, index: usize) -> Bytes {
         data.image(&data.samples(subset)[index]).expect("a drawn image").pixels
     }
 
@@ -180,7 +181,7 @@ mod tests {
     #[test]
     fn no_image_is_on_both_sides_or_twice() {
         let data = few(0, 4, 4);
-        let mut all: Vec<Vec<u8>> = (0..96).map(|i| pixels(&data, Subset::Train, i)).collect();
+        let mut all: Vec<Bytes> = (0..96).map(|i| pixels(&data, Subset::Train, i)).collect();
         all.extend((0..96).map(|i| pixels(&data, Subset::Test, i)));
         all.sort();
         all.dedup();
