@@ -47,6 +47,8 @@ enum Work {
 }
 
 fn main() {
+    // As the command itself runs.
+    prescient::cli::prepare();
     match Arguments::parse().work {
         Work::TrainStep(work) => work.run(),
         Work::GeneratorStep(work) => work.run(),

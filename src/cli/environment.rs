@@ -20,7 +20,7 @@ const ROUNDS: (&str, &str) = ("GOMP_SPINCOUNT", "4000");
 const KEEP: [&str; 2] = ["MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"];
 
 /// Starts the program again with the variables it needs, unless they are set.
-pub(super) fn prepare() {
+pub fn prepare() {
     #[cfg(unix)]
     if std::env::var_os(POLICY).is_none()
         && let Ok(program) = std::env::current_exe()

@@ -17,6 +17,8 @@ mod report;
 mod reproduce;
 mod run;
 
+pub use environment::prepare;
+
 use crate::error::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -24,58 +24,87 @@ fn terms(rates: &[f64]) -> Vec<Term> {
     rates.iter().zip(before).map(term).collect()
 }
 
-/// Puts `Σ rate · exp(−rate · d)` in the place of each squared distance `d`, row by row of `width`, times the `factor`
-/// of its column. Answers the sums of `Σ exp(−rate · d)` over the first `split` columns and over the others.
-pub(super) fn weigh(distances: &mut [f32], width: usize, split: usize, factors: [f32; 2], rates: &[f64]) -> [f64; 2] {
-    let terms = terms(rates);
-    let rows = (PART / width).max(1) * width;
-    let sums = distances.par_chunks_mut(rows).map(|part| {
-        pulp::Arch::new().dispatch(|| {
-            let mut sums = [0.0; 2];
-            for row in part.chunks_exact_mut(width) {
-                let (left, right) = row.split_at_mut(split);
-                for (side, (places, factor)) in [(left, factors[0]), (right, factors[1])].into_iter().enumerate() {
-                    sums[side] += f64::from(weigh_run(places, factor, &terms));
-                }
-            }
-            sums
-        })
-    });
-    sums.reduce(|| [0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
+/// What the weighed pairs add up to.
+#[derive(Debug)]
+pub(super) struct Sums {
+    /// The weights of each row.
+    pub(super) rows: Vec<f32>,
+    /// `Σ exp(−rate · d)` over the first columns and over the others.
+    pub(super) kernels: [f64; 2],
 }
 
-/// One run of distances, of a few thousand at most: its sum fits single precision.
+/// Puts `Σ rate · exp(−rate · d)` in the place of each product of two samples, row by row, times the `factor` of its side;
+/// the sides meet at column `split`. `d` is their squared distance, which their product and squared lengths give.
+pub(super) fn weigh(
+    products: &mut [f32],
+    (of_rows, of_columns): (&[f32], &[f32]),
+    split: usize,
+    factors: [f32; 2],
+    rates: &[f64],
+) -> Sums {
+    let terms = terms(rates);
+    let width = of_columns.len();
+    let part = (PART / width).max(1);
+    let mut rows = vec![0.0; of_rows.len()];
+    let parts = products.par_chunks_mut(part * width).zip(of_rows.par_chunks(part)).zip(rows.par_chunks_mut(part));
+    let kernels = parts.map(|((products, of_rows), totals)| {
+        pulp::Arch::new().dispatch(|| {
+            let mut kernels = [0.0; 2];
+            for ((row, own), total) in products.chunks_exact_mut(width).zip(of_rows).zip(totals.iter_mut()) {
+                let (left, right) = row.split_at_mut(split);
+                let (of_left, of_right) = of_columns.split_at(split);
+                for (side, places, others) in [(0, left, of_left), (1, right, of_right)] {
+                    let (kernel, weight) = weigh_run(places, *own, others, factors[side], &terms);
+                    kernels[side] += f64::from(kernel);
+                    *total += weight;
+                }
+            }
+            kernels
+        })
+    });
+    let kernels = kernels.reduce(|| [0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+    Sums { rows, kernels }
+}
+
+/// One run of products, of a few thousand at most: its sums, of kernels and of weights, fit single precision.
 #[inline(always)]
-fn weigh_run(places: &mut [f32], factor: f32, terms: &[Term]) -> f32 {
+fn weigh_run(places: &mut [f32], own: f32, others: &[f32], factor: f32, terms: &[Term]) -> (f32, f32) {
     const LANES: usize = 16;
-    let mut sums = [0.0f32; LANES];
-    let mut runs = places.chunks_exact_mut(LANES);
-    for run in &mut runs {
-        let mut kernel = [0.0f32; LANES];
-        let mut weight = [0.0f32; LANES];
+    let (mut kernels, mut weights) = ([0.0f32; LANES], [0.0f32; LANES]);
+    // Rounding can leave a distance to oneself just below 0.
+    let apart = |product: f32, other: f32| (own + other - 2.0 * product).max(0.0);
+    let whole = places.len() / LANES * LANES;
+    let (runs, rest) = places.split_at_mut(whole);
+    for (run, others) in runs.chunks_exact_mut(LANES).zip(others.chunks_exact(LANES)) {
+        let (mut distance, mut kernel, mut weight) = ([0.0f32; LANES], [0.0f32; LANES], [0.0f32; LANES]);
+        for lane in 0..LANES {
+            distance[lane] = apart(run[lane], others[lane]);
+        }
         for term in terms {
             for lane in 0..LANES {
                 kernel[lane] =
-                    if term.squared { kernel[lane] * kernel[lane] } else { exponential(-term.rate * run[lane]) };
+                    if term.squared { kernel[lane] * kernel[lane] } else { exponential(-term.rate * distance[lane]) };
                 weight[lane] += term.rate * kernel[lane];
-                sums[lane] += kernel[lane];
+                kernels[lane] += kernel[lane];
             }
         }
         for lane in 0..LANES {
             run[lane] = factor * weight[lane];
+            weights[lane] += run[lane];
         }
     }
-    let mut sum: f32 = sums.iter().sum();
-    for place in runs.into_remainder() {
-        let (mut kernel, mut weight) = (0.0, 0.0);
+    let (mut kernel_sum, mut weight_sum) = (kernels.iter().sum::<f32>(), weights.iter().sum::<f32>());
+    for (place, other) in rest.iter_mut().zip(&others[whole..]) {
+        let (distance, mut kernel, mut weight) = (apart(*place, *other), 0.0, 0.0);
         for term in terms {
-            kernel = if term.squared { kernel * kernel } else { exponential(-term.rate * *place) };
+            kernel = if term.squared { kernel * kernel } else { exponential(-term.rate * distance) };
             weight += term.rate * kernel;
-            sum += kernel;
+            kernel_sum += kernel;
         }
         *place = factor * weight;
+        weight_sum += *place;
     }
-    sum
+    (kernel_sum, weight_sum)
 }
 
 /// `eˣ` for `x ≤ 0` in single precision, without a branch: many at a time. As `x` falls, so does the last bit that is
@@ -111,16 +140,19 @@ mod tests {
         assert!(exponential(-1e9) < 1e-37);
     }
 
-    /// Rates ¼, ½ (its double) and 2; d = 0: sum 3, weight 2.75. d = 4: e^−1 + e^−2 + e^−8, ¼e^−1 + ½e^−2 + 2e^−8.
-    /// One column on each side; weights doubled on the left, negative on the right.
+    /// Samples 1 against 1 and 3: products 1 and 3, squared lengths 1, 1 and 9, so that d = 0 and 4. Rates ¼, ½ (its double)
+    /// and 2; d = 0: sum 3, weight 2.75. d = 4: e^−1 + e^−2 + e^−8, ¼e^−1 + ½e^−2 + 2e^−8. One column on each side; weights
+    /// doubled on the left, negative on the right.
     #[test]
     fn two_distances_by_hand() {
-        let mut distances = [0.0, 4.0];
-        let sums = weigh(&mut distances, 2, 1, [2.0, -1.0], &[2.0, 0.25, 0.5]);
+        let mut weights = [1.0, 3.0];
+        let Sums { rows, kernels } = weigh(&mut weights, (&[1.0], &[1.0, 9.0]), 1, [2.0, -1.0], &[2.0, 0.25, 0.5]);
         let e = |x: f64| x.exp();
-        assert!((sums[0] - 3.0).abs() < 1e-6 && (sums[1] - (e(-1.0) + e(-2.0) + e(-8.0))).abs() < 1e-6);
-        assert!((f64::from(distances[0]) - 5.5).abs() < 1e-6);
-        assert!((f64::from(distances[1]) + 0.25 * e(-1.0) + 0.5 * e(-2.0) + 2.0 * e(-8.0)).abs() < 1e-6);
+        assert!((kernels[0] - 3.0).abs() < 1e-6 && (kernels[1] - (e(-1.0) + e(-2.0) + e(-8.0))).abs() < 1e-6);
+        assert!((f64::from(weights[0]) - 5.5).abs() < 1e-6);
+        let right = -(0.25 * e(-1.0) + 0.5 * e(-2.0) + 2.0 * e(-8.0));
+        assert!((f64::from(weights[1]) - right).abs() < 1e-6);
+        assert!((f64::from(rows[0]) - (5.5 + right)).abs() < 1e-6);
     }
 
     /// 37 columns: runs of sixteen and a remainder give what one number at a time gives.
@@ -128,14 +160,18 @@ mod tests {
     fn a_row_of_any_length() {
         let rates = [0.25, 0.1, 0.05, 0.025, 0.0125, 0.006_25];
         let distances: Vec<f32> = (0..3 * 37).map(|place| place as f32 * 0.7).collect();
-        let mut found = distances.clone();
-        let sums = weigh(&mut found, 37, 20, [1.0, 1.0], &rates);
+        // Of samples whose squared lengths are 100 and 7.
+        let mut found: Vec<f32> = distances.iter().map(|distance| (107.0 - distance) / 2.0).collect();
+        let Sums { rows, kernels: sums } = weigh(&mut found, (&[100.0; 3], &[7.0; 37]), 20, [1.0, 1.0], &rates);
         let mut expected = [0.0; 2];
         for (place, distance) in distances.iter().enumerate() {
             let kernel = |rate: &f64| (-rate * f64::from(*distance)).exp();
             expected[usize::from(place % 37 >= 20)] += rates.iter().map(kernel).sum::<f64>();
             let weight: f64 = rates.iter().map(|rate| rate * kernel(rate)).sum();
-            assert!((f64::from(found[place]) - weight).abs() < 1e-6);
+            assert!((f64::from(found[place]) - weight).abs() < 1e-5);
+        }
+        for (row, sum) in found.chunks_exact(37).zip(rows) {
+            assert!((row.iter().sum::<f32>() - sum).abs() < 1e-4);
         }
         assert!((sums[0] - expected[0]).abs() < 1e-4 && (sums[1] - expected[1]).abs() < 1e-4);
     }

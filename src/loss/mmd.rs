@@ -84,16 +84,18 @@ impl Mmd {
             let others = Tensor::cat(&[&target.samples, fake], 0);
             let of_others = Tensor::cat(&[&target.squares, &of_fake], 0);
             let factors = [4.0 / (n as f64 * m as f64), -4.0 / (m as f64 * m as f64)];
-            let Weighed { weights, sums, kernels: [across, within] } =
-                if fake.kind() == Kind::Float && has_kernels_on(fake.device()) {
-                    let weights = exact_product(fake, &others.tr());
-                    let rates = &target.rates;
-                    let sums = torch_shim::mmd_weigh(&weights, &of_fake, &of_others, rates, n, factors.into());
-                    let kernels = [1, 2].map(|side| sums.get(side).sum(Kind::Float));
-                    Weighed { sums: sums.get(0).unsqueeze(1), weights, kernels }
-                } else {
-                    self.weigh(distances(fake, &of_fake, &others, &of_others), n, factors)
-                };
+            let single = fake.kind() == Kind::Float;
+            let Weighed { weights, sums, kernels: [across, within] } = if single && has_kernels_on(fake.device()) {
+                let weights = exact_product(fake, &others.tr());
+                let rates = &target.rates;
+                let sums = torch_shim::mmd_weigh(&weights, &of_fake, &of_others, rates, n, factors.into());
+                let kernels = [1, 2].map(|side| sums.get(side).sum(Kind::Float));
+                Weighed { sums: sums.get(0).unsqueeze(1), weights, kernels }
+            } else if single && fake.device() == Device::Cpu {
+                self.weigh_here(&exact_product(fake, &others.tr()), (&of_fake, &of_others), n, factors)
+            } else {
+                self.weigh(distances(fake, &of_fake, &others, &of_others), n, factors)
+            };
             let slope = sums * fake - exact_product(&weights, &others);
             let squared = &target.own - across * (2.0 / (n as f64 * m as f64)) + within / (m as f64 * m as f64);
             if self.root {
@@ -110,24 +112,30 @@ impl Mmd {
         self.bandwidths.iter().map(|sigma| 0.5 / sigma)
     }
 
-    /// Weighs squared distances `[rows, columns]`; the sides meet at column `split`.
-    fn weigh(&self, distances: Tensor, split: i64, factors: [f64; 2]) -> Weighed {
+    /// Weighs pairs by their products `[rows, columns]` and squared lengths, on a CPU; the sides meet at column `split`.
+    fn weigh_here(&self, products: &Tensor, lengths: (&Tensor, &Tensor), split: i64, factors: [f64; 2]) -> Weighed {
         let rates: Vec<f64> = self.rates().collect();
-        let weighed = |kernels: [Tensor; 2], weights: Tensor| {
-            let sums = weights.sum_dim_intlist([1i64].as_slice(), true, None::<Kind>);
-            Weighed { weights, sums, kernels }
+        let numbers = |tensor: &Tensor| {
+            let mut numbers = vec![0.0f32; tensor.numel()];
+            tensor.copy_data(&mut numbers, tensor.numel());
+            numbers
         };
-        let (rows, columns) = distances.size2().expect("a matrix");
-        if distances.device() == Device::Cpu && distances.kind() == Kind::Float {
-            let mut values = vec![0.0f32; (rows * columns) as usize];
-            distances.copy_data(&mut values, (rows * columns) as usize);
-            let factors = factors.map(|factor| factor as f32);
-            let sums = kernel::weigh(&mut values, columns as usize, split as usize, factors, &rates);
-            return weighed(sums.map(Tensor::from), Tensor::from_slice(&values).reshape([rows, columns]));
+        let (mut values, of_rows, of_columns) = (numbers(products), numbers(lengths.0), numbers(lengths.1));
+        let factors = factors.map(|factor| factor as f32);
+        let sums = kernel::weigh(&mut values, (&of_rows, &of_columns), split as usize, factors, &rates);
+        Weighed {
+            weights: Tensor::from_slice(&values).reshape(products.size()),
+            sums: Tensor::from_slice(&sums.rows).unsqueeze(1),
+            kernels: sums.kernels.map(Tensor::from),
         }
+    }
+
+    /// Weighs squared distances `[rows, columns]`, anywhere and in any precision; the sides meet at column `split`.
+    fn weigh(&self, distances: Tensor, split: i64, factors: [f64; 2]) -> Weighed {
+        let columns = distances.size()[1];
         let mut kernels = Tensor::zeros_like(&distances);
         let mut weights = Tensor::zeros_like(&distances);
-        for rate in rates {
+        for rate in self.rates() {
             let kernel = (&distances * -rate).exp_();
             weights += &kernel * rate;
             kernels += kernel;
@@ -136,7 +144,7 @@ impl Mmd {
         let sums = [side(&kernels, 0, split), side(&kernels, split, columns)].map(|side| side.sum(None::<Kind>));
         let _ = side(&weights, 0, split).g_mul_scalar_(factors[0]);
         let _ = side(&weights, split, columns).g_mul_scalar_(factors[1]);
-        weighed(sums, weights)
+        Weighed { sums: weights.sum_dim_intlist([1i64].as_slice(), true, None::<Kind>), weights, kernels: sums }
     }
 }
 

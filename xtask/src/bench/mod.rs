@@ -15,6 +15,9 @@ use crate::error::Error;
 use contest::{CPU, Contest, GPU, Outcome};
 use peer::Peer;
 
+/// How OpenMP's threads wait. Cargo sets it for our tests; here everybody waits as it does when a user starts it.
+const POLICY: &str = "OMP_WAIT_POLICY";
+
 /// What was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wish {
@@ -79,14 +82,14 @@ fn run(
     turns: usize,
 ) -> Result<Outcome, Error> {
     let mut first = Command::new(ours);
-    first.args(contest.ours.split_whitespace()).current_dir(&environment.root);
+    first.args(contest.ours.split_whitespace()).current_dir(&environment.root).env_remove(POLICY);
     let mut contestants = vec![("ours", Peer::start(first)?)];
     let without = environment.variable("BENCH_WITHOUT").and_then(|part| part.to_str());
     for (name, script) in contest.peers.iter().filter(|(name, _)| without.is_none_or(|part| !name.contains(part))) {
         let mut words = script.split_whitespace();
         let mut command = Command::new(python);
         command.arg(environment.root.join("bench/peers").join(words.next().unwrap_or_default()));
-        command.args(words).current_dir(&environment.root);
+        command.args(words).current_dir(&environment.root).env_remove(POLICY);
         match Peer::start(command) {
             Ok(peer) => contestants.push((name, peer)),
             // torch.compile does not work everywhere; the others still do.
