@@ -1,51 +1,29 @@
 //! A whole run of the Ghost model on a dataset of AwA2's shape, with fewer epochs, and what that says of the paper's.
 //!
-//! 50 classes, 29,841 training and 7,481 test images of 224 pixels, 25+5x5, batch 128. To what was measured come the epochs
-//! that were left out: of main training each as long as the last two, of the generators each as long as their mean. All
-//! other stages are whole.
+//! 50 classes, 29,841 training and 7,481 test images of 224 pixels, 25+5x5, batch 128. To what was measured come the
+//! epochs that were left out: of main training each as long as the last two, of the generators each as long as their
+//! mean. All other stages are whole.
 
+use super::ends::{ENOUGH, Ends};
 use super::made_up::MadeUp;
 use clap::Args;
 use prescient::experiment::{Experiment, Recipe};
-use prescient::learner::{Event, Observer};
 use prescient::model::Compute;
 use prescient::report::ReadRun;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// The paper's epochs of main training.
 const PAPER: f64 = 90.0;
 /// The paper's epochs of the generator.
 const GENERATOR: f64 = 1200.0;
 
-/// When epochs of main training ended, by task.
-#[derive(Default)]
-struct Ends(Vec<(usize, Instant)>);
-
-impl Observer for Ends {
-    fn notice(&mut self, event: &Event<'_>) {
-        if let Event::Epoch { stage: "train", task, .. } = event {
-            self.0.push((*task, Instant::now()));
-        }
-    }
-}
-
-impl Ends {
-    /// The mean of the last two epochs, in seconds: by then all steps are recorded.
-    fn last_two(&self, task: usize) -> f64 {
-        let ends: Vec<Instant> = self.0.iter().filter(|(of, _)| *of == task).map(|(_, end)| *end).collect();
-        assert!(ends.len() > 2, "at least three epochs, to see how long the last two are");
-        (ends[ends.len() - 1] - ends[ends.len() - 3]).as_secs_f64() / 2.0
-    }
-}
-
 #[derive(Debug, Args)]
 pub(super) struct Awa2Shape {
     #[arg(long, default_value = "cuda")]
     device: String,
     /// Epochs of main training, of the paper's 90
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = ENOUGH)]
     epochs: usize,
     /// Epochs of the generator, of the paper's 1,200
     #[arg(long, default_value_t = 60)]
@@ -110,7 +88,8 @@ impl Awa2Shape {
             );
         }
         println!(
-            "measured {measured:.1} s with {} and {} epochs; with the paper's {PAPER} and {GENERATOR}: {whole:.0} s, {:.1} min",
+            "measured {measured:.1} s with {} and {} epochs; with the paper's {PAPER} and {GENERATOR}: \
+             {whole:.0} s, {:.1} min",
             self.epochs,
             self.generator,
             whole / 60.0

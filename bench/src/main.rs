@@ -3,6 +3,7 @@
 
 mod awa2_shape;
 mod data_path;
+mod ends;
 mod generator_step;
 mod made_up;
 mod mmd;

@@ -48,7 +48,8 @@ impl PackGain {
         let [[_, photos, _], [_, pack, _], [least, ratio, most]] =
             [&rates[0], &rates[1], &ratios].map(|numbers| spread(numbers));
         println!(
-            "photos {photos:.0} images/s, pack {pack:.0} images/s, ratio {ratio:.2} ({least:.2} to {most:.2}); medians of {} turns",
+            "photos {photos:.0} images/s, pack {pack:.0} images/s, ratio {ratio:.2} ({least:.2} to {most:.2}); \
+             medians of {} turns",
             self.turns
         );
     }

@@ -3,11 +3,11 @@
 //! Each work is timed at several sizes, and `time = a · size^b` is fitted to them: b = 1 is linear. Prints a table and
 //! draws a chart, both axes logarithmic.
 
+use super::ends::{ENOUGH, Ends};
 use super::made_up::MadeUp;
 use clap::Args;
 use prescient::class::Slot;
 use prescient::experiment::{Experiment, Recipe};
-use prescient::learner::{Event, Observer};
 use prescient::model::generator::Gmmn;
 use prescient::model::{FeatureBank, GeneratorKind};
 use prescient::svm::{Rows, SvmSettings, fit};
@@ -38,7 +38,7 @@ impl Scaling {
     pub(super) fn run(self) {
         let device = super::device(&self.device);
         let all = [epochs(device), generators(device), planes()];
-        println!("| | {:<28} | seconds | exponent |\n| --- | --- | --- | --- |", "sizes");
+        println!("| | sizes | seconds | exponent |\n| --- | --- | --- | --- |");
         for growth in &all {
             let joined = |numbers: Vec<String>| numbers.join(", ");
             let sizes = joined(growth.points.iter().map(|(size, _)| size.to_string()).collect());
@@ -51,29 +51,19 @@ impl Scaling {
     }
 }
 
-/// Notes when each epoch of the main training ended.
-#[derive(Default)]
-struct Ends(Vec<Instant>);
-
-impl Observer for Ends {
-    fn notice(&mut self, event: &Event<'_>) {
-        if let Event::Epoch { stage: "train", .. } = event {
-            self.0.push(Instant::now());
-        }
-    }
-}
-
-/// An epoch of the first task, ResNet18, by images. The first epoch, which records, is not counted.
+/// An epoch of the first task, ResNet18, by images.
 fn epochs(device: Device) -> Growth {
     let (sizes, pixels): (&[usize], u32) = match device.is_cuda() {
         true => (&[4_000, 8_000, 16_000, 32_000], 64),
         false => (&[128, 256, 512, 1024], 32),
     };
-    let recipe = "[data]\nkind = \"synthetic\"\n[images]\ncrop = { kind = \"resized\", area = 0.25 }\nflip = true\n\
-                  [scenario]\nsplit = \"10+1\"\n[model]\nbackbone = { kind = \"resnet18\", stem = \"small\" }\n\
-                  [train]\nepochs = 4\nbatch = 128\n";
+    let recipe = format!(
+        "[data]\nkind = \"synthetic\"\n[images]\ncrop = {{ kind = \"resized\", area = 0.25 }}\nflip = true\n\
+                  [scenario]\nsplit = \"10+1\"\n[model]\nbackbone = {{ kind = \"resnet18\", stem = \"small\" }}\n\
+                  [train]\nepochs = {ENOUGH}\nbatch = 128\n"
+    );
     let seconds = |images: usize| {
-        let recipe = Recipe::parse(recipe, Path::new("scaling.toml")).unwrap_or_else(|error| panic!("{error}"));
+        let recipe = Recipe::parse(&recipe, Path::new("scaling.toml")).unwrap_or_else(|error| panic!("{error}"));
         // Ten of eleven classes are the first task's.
         let dataset = Arc::new(MadeUp::new(11, (images * 11 / 10, 22), pixels));
         let out = std::env::temp_dir().join(format!("scaling-{}-{images}", std::process::id()));
@@ -82,13 +72,13 @@ fn epochs(device: Device) -> Growth {
             .and_then(|experiment| experiment.run(&out, Some(1), &mut ends))
             .unwrap_or_else(|error| panic!("{error}"));
         let _ = std::fs::remove_dir_all(out);
-        (ends.0[3] - ends.0[0]).as_secs_f64() / 3.0
+        ends.last_two(1)
     };
     let points = sizes.iter().map(|&images| (images as f64, seconds(images))).collect();
     Growth { name: "an epoch of main training", size: "images", points }
 }
 
-/// Ten epochs of the generator by classes seen, 500 features of each.
+/// The generator by classes seen: ten epochs with 500 features of each on a GPU, two with 100 on a CPU.
 fn generators(device: Device) -> Growth {
     let options = (Kind::Float, device);
     let (epochs, features) = if device.is_cuda() { (10, 500) } else { (2, 100) };
@@ -160,7 +150,8 @@ fn chart(all: &[Growth]) -> String {
     let (width, height) = (all.len() as f64 * (WIDE + LEFT + 18.0), HIGH + TOP + 48.0);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         font-family=\"sans-serif\" font-size=\"12\" role=\"img\" aria-label=\"Seconds by size, with fitted lines\">\n\
+         font-family=\"sans-serif\" font-size=\"12\" role=\"img\" \
+         aria-label=\"Seconds by size, with fitted lines\">\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
     );
     for (number, growth) in all.iter().enumerate() {

@@ -86,10 +86,13 @@ impl Learner {
                 _ => Ok(Tensor::from_data_size(view.data(), &found, Kind::Float)),
             }
         };
+        self.network.stir();
         for (name, mut variable) in self.network.variables() {
             let stored = read(&format!("extractor.{name}"), Some(variable.size()))?;
             no_grad(|| variable.copy_(&stored));
         }
+        // As after training: what comes next looks in the same way, resumed or not.
+        self.network.settle();
         let on_device = |tensor: Tensor| tensor.to_device(self.device);
         let blocks = (1..=finished)
             .map(|task| read(&format!("classifier.proxies.{task}"), None).map(on_device))

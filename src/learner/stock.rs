@@ -83,14 +83,16 @@ impl Stock {
             Ok(fits)
         };
         let (length, all) = (pixels.len(), samples.len() as i64);
-        let stock = match channels {
+        let room = || match channels {
             Image::NUMBERS => Tensor::empty([all, i64::from(width)], (Kind::Float, device)),
             _ => {
                 let shape = [all, i64::from(channels), i64::from(height), i64::from(width)];
                 Tensor::empty(shape, (Kind::Uint8, device))
             }
         };
-        // In parts of one buffer, so that all images are in memory once, here and there.
+        // Made once the first part has fitted: photos of many sizes are found out by then.
+        let mut stock: Option<Tensor> = None;
+        // In parts of one buffer, so that all images lie in memory once: on the device.
         let mut buffer = vec![0; length * samples.len().min(PART)];
         for (number, part) in samples.chunks(PART).enumerate() {
             let places = &mut buffer[..length * part.len()];
@@ -107,10 +109,10 @@ impl Stock {
                     bytes.reshape(shape).permute([0, 3, 1, 2])
                 }
             };
-            stock.narrow(0, (number * PART) as i64, count).copy_(&images);
+            stock.get_or_insert_with(room).narrow(0, (number * PART) as i64, count).copy_(&images);
         }
         let rows = samples.iter().enumerate().map(|(row, sample)| (*sample, row as i64)).collect();
-        Ok(Some(Self { pixels: stock, rows, width, height, view }))
+        Ok(stock.map(|pixels| Self { pixels, rows, width, height, view }))
     }
 
     /// How `pass` looks at `samples`, which come in its order.

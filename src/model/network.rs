@@ -54,8 +54,8 @@ impl Network {
 
     /// The weights stay as they are from here on, until [`stir`](Self::stir): looking may be quicker.
     ///
-    /// On a GPU only, where a look is one kernel less for each convolution; a CPU's answers stay those of its weights, to
-    /// the last bit.
+    /// On a GPU only, where a look is one kernel less for each convolution; a CPU's answers stay those of its weights,
+    /// to the last bit.
     pub fn settle(&mut self) {
         let worth_it = self.device().is_cuda() && !self.folded && self.compute.precision == Precision::Bf16;
         self.settled = if worth_it { self.extractor.folded(self.image_kind()) } else { None };
@@ -71,7 +71,8 @@ impl Network {
         let images = self.laid_out(images);
         match self.compute.precision {
             Precision::Bf16 if !self.folded => {
-                let images = images.to_kind(Kind::BFloat16);
+                // Rows are taken as they are: a backbone may hand them on.
+                let images = if self.backbone.takes_rows() { images } else { images.to_kind(Kind::BFloat16) };
                 let seen = torch_shim::autocast_bf16(self.device(), true, || self.extractor.extract(&images, train));
                 Representation { features: seen.features.to_kind(Kind::Float), ..seen }
             }
@@ -117,5 +118,36 @@ impl Network {
     /// Everything that makes the network, by name: weights and BatchNorm's statistics.
     pub fn variables(&self) -> BTreeMap<String, Tensor> {
         self.store.variables().into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::extractor::{Identity, ResNet18};
+
+    #[test]
+    fn identity_hands_rows_on_bit_by_bit_in_any_precision() {
+        let compute = Compute { precision: Precision::Bf16, ..Default::default() };
+        let network = Network::new(Backbone::Identity(Identity {}), 1, 3, compute, Device::Cpu, 0);
+        let rows = Tensor::from_slice(&[0.123_456_7f32, -3.3, 1e-9]).reshape([1, 3]);
+        assert!(network.extract(&rows, true).features.equal(&rows));
+    }
+
+    /// Whatever was settled: a look sees the weights as they are.
+    #[test]
+    fn a_look_sees_new_weights_once_they_are_stirred() {
+        let backbone = Backbone::ResNet18(ResNet18 { width: 4, ..Default::default() });
+        let mut network = Network::new(backbone, 3, 16, Compute::default(), Device::Cpu, 0);
+        let images = Tensor::ones([2, 3, 16, 16], (Kind::Float, Device::Cpu));
+        network.settle();
+        let before = network.look(&images).features;
+        assert!(before.equal(&network.extract(&images, false).features));
+        network.stir();
+        no_grad(|| network.parameters().iter().for_each(|weight| drop(weight.shallow_clone().g_mul_scalar_(2.0))));
+        network.settle();
+        let after = network.look(&images).features;
+        assert!(!after.equal(&before));
+        assert!(after.equal(&network.extract(&images, false).features));
     }
 }

@@ -294,13 +294,13 @@ struct Pod : torch::autograd::Function<Pod> {
   static at::Tensor forward(AutogradContext *context, at::TensorList maps, at::TensorList old) {
     const auto stages = static_cast<int64_t>(maps.size()), images = maps[0].size(0);
     const auto numbers = maps[0].options().dtype(at::kFloat).requires_grad(false);
-    auto distances = at::empty({stages, images}, at::TensorOptions(numbers).memory_format(at::MemoryFormat::Contiguous));
+    auto distances = at::empty({stages, images}, numbers);
     variable_list saved;
     for (int64_t stage = 0; stage < stages; ++stage) {
       const auto a = profile(maps[stage]), t = profile(old[stage]);
-      auto factors = at::empty({images, 2}, at::TensorOptions(numbers).memory_format(at::MemoryFormat::Contiguous));
-      launch("profile_distance", {static_cast<unsigned>(images)}, a, data(a), data(t),
-             static_cast<void *>(distances.data_ptr<float>() + stage * images), data(factors), static_cast<int>(a.size(1) / 4));
+      auto factors = at::empty({images, 2}, numbers);
+      launch("profile_distance", {static_cast<unsigned>(images)}, a, data(a), data(t), data(distances[stage]), data(factors),
+             static_cast<int>(a.size(1) / 4));
       saved.insert(saved.end(), {maps[stage], a, t, factors});
     }
     context->save_for_backward(saved);
@@ -313,12 +313,13 @@ struct Pod : torch::autograd::Function<Pod> {
     const size_t stages = saved.size() / 4;
     variable_list result(2 * stages);
     for (size_t stage = 0; stage < stages; ++stage) {
-      const auto &x = saved[4 * stage], &a = saved[4 * stage + 1], &t = saved[4 * stage + 2], &factors = saved[4 * stage + 3];
+      const auto &x = saved[4 * stage], &a = saved[4 * stage + 1], &t = saved[4 * stage + 2];
+      const auto &factors = saved[4 * stage + 3];
       const Shape shape(x);
       auto dx = maps_like(x, shape.height, shape.width);
       launch("profile_slope", grid(x, static_cast<int64_t>(shape.height) * shape.width * shape.vectors), x, data(x), data(a),
-             data(t), data(factors), static_cast<void *>(slope.data_ptr<float>() + static_cast<int64_t>(stage) * x.size(0)), data(dx),
-             shape.height, shape.width, shape.vectors);
+             data(t), data(factors), data(slope[static_cast<int64_t>(stage)]), data(dx), shape.height, shape.width,
+             shape.vectors);
       result[stage] = dx;
     }
     return result;

@@ -8,7 +8,6 @@
 #include <exception>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -88,31 +87,27 @@ const GraphCalls &graph_calls() {
 const c10::impl::DeviceGuardImplInterface &cuda_guard() { return *c10::impl::getDeviceGuardImpl(at::kCUDA); }
 
 // A stream for one purpose on each device, always the same: libraries keep workspaces for every stream that they ever met
-// (cuBLAS 32 MB and more), and memory of one stream is not used for another.
-class OwnStream {
-public:
-  c10::Stream on(c10::Device device) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    const auto found = streams.find(device.index());
-    if (found != streams.end()) {
-      return found->second;
-    }
-    return streams.emplace(device.index(), cuda_guard().getStreamFromGlobalPool(device, /*isHighPriority=*/false)).first->second;
-  }
+// (cuBLAS 32 MB and more), and memory of one stream is not used for another. Each thread has its own, for what one
+// thread records is none of another's business.
+using OwnStreams = std::map<c10::DeviceIndex, c10::Stream>;
 
-private:
-  std::mutex mutex;
-  std::map<c10::DeviceIndex, c10::Stream> streams;
-};
+c10::Stream own_stream(OwnStreams &streams, c10::Device device) {
+  const auto found = streams.find(device.index());
+  if (found != streams.end()) {
+    return found->second;
+  }
+  const auto fresh = cuda_guard().getStreamFromGlobalPool(device, /*isHighPriority=*/false);
+  return streams.emplace(device.index(), fresh).first->second;
+}
 
 c10::Stream recording_stream(c10::Device device) {
-  static OwnStream stream;
-  return stream.on(device);
+  static thread_local OwnStreams streams;
+  return own_stream(streams, device);
 }
 
 c10::Stream side_stream(c10::Device device) {
-  static OwnStream stream;
-  return stream.on(device);
+  static thread_local OwnStreams streams;
+  return own_stream(streams, device);
 }
 
 // A graph in memory that is larger than the class (some 250 bytes), and the stream it was recorded on.
@@ -315,9 +310,9 @@ int shim_as_bf16(void *const *weights, int count, void **results) {
 int shim_upload(const uint8_t *bytes, int64_t count, int index, void **result) {
   return guarded([&] {
     // Only read, for all that the copy below asks of it; and not pinned, so that the copy is over when it returns.
-    const auto borrowed = at::from_blob(const_cast<uint8_t *>(bytes), {count}, at::TensorOptions(at::kByte));
+    const auto here = at::from_blob(const_cast<uint8_t *>(bytes), {count}, at::TensorOptions(at::kByte));
     const auto device = index < 0 ? c10::Device(at::kCPU) : c10::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
-    *result = new at::Tensor(borrowed.to(borrowed.options().device(device), /*non_blocking=*/false, /*copy=*/true));
+    *result = new at::Tensor(here.to(here.options().device(device), /*non_blocking=*/false, /*copy=*/true));
   });
 }
 

@@ -462,10 +462,12 @@ __device__ float over_block(float value) {
 
 // How far two profiles a and t point apart: d = ‖a/‖a‖ − t/‖t‖‖. A block takes one image. For the way back it leaves the
 // factors with which a and t make the slope: ∂d/∂a = (c·a/‖a‖ − t/‖t‖) / (d·‖a‖), where c is the cosine. Lengths are
-// clamped under the root, as everywhere; a distance that was has no slope.
+// clamped under the root; a distance that was has no slope, and of a map so faint that its length was, the slope down to
+// the map is nothing either way.
 extern "C" __global__ void profile_distance(const float4 *__restrict__ a, const float4 *__restrict__ t,
                                             float *__restrict__ distance, float2 *__restrict__ factors, int quarters) {
-  const float4 *mine = a + static_cast<long long>(blockIdx.x) * quarters, *yours = t + static_cast<long long>(blockIdx.x) * quarters;
+  const long long from = static_cast<long long>(blockIdx.x) * quarters;
+  const float4 *mine = a + from, *yours = t + from;
   float aa = 0.0f, tt = 0.0f, at = 0.0f;
   for (int i = threadIdx.x; i < quarters; i += THREADS) {
     const float4 x = mine[i], y = yours[i];
@@ -473,13 +475,15 @@ extern "C" __global__ void profile_distance(const float4 *__restrict__ a, const 
     tt += y.x * y.x + y.y * y.y + y.z * y.z + y.w * y.w;
     at += x.x * y.x + x.y * y.y + x.z * y.z + x.w * y.w;
   }
-  const float long_a = sqrtf(fmaxf(over_block(aa), 1e-12f)), long_t = sqrtf(fmaxf(over_block(tt), 1e-12f));
+  const float long_a = sqrtf(fmaxf(over_block(aa), 1e-12f));
+  const float long_t = sqrtf(fmaxf(over_block(tt), 1e-12f));
   const float cosine = over_block(at) / (long_a * long_t), of_a = 1.0f / long_a, of_t = 1.0f / long_t;
   // From the differences, for 2 − 2c would cancel where little has moved.
   float squares = 0.0f;
   for (int i = threadIdx.x; i < quarters; i += THREADS) {
     const float4 x = mine[i], y = yours[i];
-    const float u = x.x * of_a - y.x * of_t, v = x.y * of_a - y.y * of_t, w = x.z * of_a - y.z * of_t, z = x.w * of_a - y.w * of_t;
+    const float u = x.x * of_a - y.x * of_t, v = x.y * of_a - y.y * of_t;
+    const float w = x.z * of_a - y.z * of_t, z = x.w * of_a - y.w * of_t;
     squares += u * u + v * v + w * w + z * z;
   }
   squares = over_block(squares);
@@ -497,7 +501,8 @@ extern "C" __global__ void profile_slope(const Eight *__restrict__ x, const floa
                                          int vectors) {
   const long long from = static_cast<long long>(blockIdx.y) * height * width * vectors;
   const long long profile = static_cast<long long>(blockIdx.y) * (height + width) * vectors * 8;
-  const float of_a = 2.0f * slope[blockIdx.y] * factors[blockIdx.y].x, of_t = 2.0f * slope[blockIdx.y] * factors[blockIdx.y].y;
+  const float twice = 2.0f * slope[blockIdx.y];
+  const float of_a = twice * factors[blockIdx.y].x, of_t = twice * factors[blockIdx.y].y;
   for (int item = blockIdx.x * THREADS + threadIdx.x; item < height * width * vectors; item += gridDim.x * THREADS) {
     const int column = item % vectors, pixel = item / vectors, h = pixel / width, w = pixel % width;
     const long long row = profile + (h * vectors + column) * 8, line = profile + ((height + w) * vectors + column) * 8;

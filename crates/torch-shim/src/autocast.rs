@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use tch::{Device, Tensor};
 
-use crate::error::assume;
+use crate::error::{assume, check};
 use crate::ffi;
 use crate::optimizer::{count, pointers};
 
@@ -36,13 +36,19 @@ pub fn autocast_bf16<T>(device: Device, enabled: bool, f: impl FnOnce() -> T) ->
     f()
 }
 
-/// bf16 copies of all `weights`, made in one pass, where autocast makes one for each; so are the slopes on the way back.
-/// A network has dozens of weights, most of them small, and on a GPU a pass costs more than the numbers it moves.
+/// bf16 copies of all `weights`, made in one pass, where autocast makes one for each; so are the slopes on the way
+/// back. A network has dozens of weights, most of them small, and on a GPU a pass costs more than the numbers it moves.
+///
+/// # Panics
+/// If the device has no room for them.
 pub fn as_bf16(weights: &[Tensor]) -> Vec<Tensor> {
     let pointers = pointers(weights);
     let mut copies = vec![std::ptr::null_mut(); weights.len()];
     // SAFETY: the pointers are those of live tensors, only borrowed, and there is a place for each answer.
-    assume(unsafe { ffi::shim_as_bf16(pointers.as_ptr(), count(&pointers), copies.as_mut_ptr()) });
+    let answer = check(unsafe { ffi::shim_as_bf16(pointers.as_ptr(), count(&pointers), copies.as_mut_ptr()) });
+    if let Err(error) = answer {
+        panic!("{} weights could not be converted: {error}", weights.len());
+    }
     // SAFETY: on success each is a fresh `at::Tensor` from `new`, and nobody else owns it.
     copies.into_iter().map(|copy| unsafe { Tensor::from_ptr(copy) }).collect()
 }

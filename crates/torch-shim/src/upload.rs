@@ -7,15 +7,16 @@ use tch::{Device, Tensor};
 use crate::error::check;
 use crate::ffi;
 
-/// The bytes as a tensor on `device`. Unlike `Tensor::from_slice` followed by `to_device` it makes no tensor of them here
-/// first, which for gigabytes of images takes longer than the transfer.
+/// The bytes as a tensor on `device`. Unlike `Tensor::from_slice` followed by `to_device` it makes no tensor of them
+/// here first, which for gigabytes of images takes longer than the transfer.
 ///
 /// # Panics
 /// If the device has no room, or there is no such device.
 pub fn upload(bytes: &[u8], device: Device) -> Tensor {
     let index = match device {
         Device::Cuda(index) => index as c_int,
-        _ => -1,
+        Device::Cpu => -1,
+        other => panic!("bytes go to the CPU or a CUDA device, not to {other:?}"),
     };
     let mut result = std::ptr::null_mut();
     // SAFETY: the bytes outlive the call, which has copied them when it returns.

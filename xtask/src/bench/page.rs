@@ -29,8 +29,8 @@ pub(super) fn rows(outcome: &Outcome) -> Vec<String> {
     outcome.rates.iter().enumerate().map(row).collect()
 }
 
-/// Peers that are shown beside the others and not counted: what is wanted is said of PyTorch as it comes.
-const BESIDE: [&str; 2] = ["torch.compile", "decoded once"];
+/// A peer that is shown beside the others and not counted: what is wanted is said of PyTorch as it comes.
+const BESIDE: &str = "torch.compile";
 
 /// Our median ratio to the best of the peers that count.
 fn verdict(outcome: &Outcome) -> f64 {
@@ -39,7 +39,7 @@ fn verdict(outcome: &Outcome) -> f64 {
         let ratios: Vec<f64> = ours.iter().zip(rates).map(|(ours, theirs)| ours / theirs).collect();
         spread(&ratios)[1]
     };
-    let counted = outcome.rates[1..].iter().filter(|(name, _)| !BESIDE.iter().any(|part| name.contains(part)));
+    let counted = outcome.rates[1..].iter().filter(|(name, _)| !name.contains(BESIDE));
     counted.map(|(_, rates)| ratio(rates)).fold(f64::INFINITY, f64::min)
 }
 
@@ -59,7 +59,8 @@ pub(super) fn page(outcomes: &[Outcome], command: &str, turns: usize, machine: &
             rows(outcome).join("\n")
         ));
         page.push_str(&format!("\n`prescient-bench {}`\n", outcome.contest.ours));
-        for (_, script) in outcome.contest.peers {
+        let took_part = |name: &str| outcome.rates.iter().any(|(other, _)| *other == name);
+        for (_, script) in outcome.contest.peers.iter().filter(|(name, _)| took_part(name)) {
             page.push_str(&format!("`python bench/peers/{script}`\n"));
         }
     }
