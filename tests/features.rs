@@ -4,8 +4,8 @@
 mod common;
 
 use assert_cmd::Command;
+use common::assert_audited;
 use common::{drawn_features, npy};
-use prescient::audit::audit;
 use prescient::evaluation::metrics;
 use prescient::experiment::record::Line;
 use prescient::experiment::{Experiment, Recipe, Record};
@@ -80,13 +80,6 @@ fn terms(record: &Record, task: usize) -> BTreeSet<String> {
     epochs.flatten().collect()
 }
 
-#[track_caller]
-fn assert_audit_passes(run: &Path) {
-    let audit = audit(run, true).unwrap();
-    let failed: Vec<_> = audit.checks.iter().filter(|check| !check.holds).map(|check| &check.says).collect();
-    assert!(failed.is_empty(), "{failed:?}");
-}
-
 /// Eight classes: a chance answer is right once in eight.
 #[test]
 fn the_whole_ghost_model_learns_from_features() {
@@ -100,7 +93,7 @@ fn the_whole_ghost_model_learns_from_features() {
     assert_eq!(terms(&record, 2), BTreeSet::from(expected), "of POD, what compares features");
     let images = std::fs::read_to_string(out.join("tasks/01/images.jsonl")).unwrap();
     assert!(images.contains("\"name\":\"train[0]\"") && images.contains("\"bytes\":192"), "48 numbers of four bytes");
-    assert_audit_passes(&out);
+    assert_audited(&out, true);
 }
 
 #[test]
@@ -145,7 +138,7 @@ fn features_can_be_taken_as_they_are() {
         let out = folder.path().join("run");
         let record = run(recipe(folder.path(), r#"{ kind = "identity" }"#, generator), &out);
         assert!(last(&record, "final") > 0.25, "{generator}: {}", last(&record, "final"));
-        assert_audit_passes(&out);
+        assert_audited(&out, true);
         std::fs::remove_dir_all(&out).unwrap();
     }
     let oracle = run(recipe(folder.path(), MLP, r#"{ kind = "real" }"#), &folder.path().join("oracle"));

@@ -4,7 +4,7 @@
 mod common;
 
 use assert_cmd::Command;
-use common::drawn_photos;
+use common::{assert_audited, drawn_photos};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -85,7 +85,8 @@ fn digits(at: &Path) {
         for number in 0..count {
             let digit = number % 10;
             labels.push(digit as u8);
-            let shade = (number / 10 * 20) as u8;
+            // Another for each image of a digit, on either side.
+            let shade = (number / 10 * 20) as u8 + if side == "train" { 0 } else { 10 };
             images
                 .extend((0..28 * 28).map(|pixel| if pixel % 28 / (digit + 1) % 2 == 0 { 200 - shade } else { shade }));
         }
@@ -125,6 +126,10 @@ fn every_row_is_run_once_and_shown_beside_the_papers() {
     assert!(files() == before, "the tables are other bytes");
     assert_eq!(place.written("animals12-podnet-seed1"), kept, "a finished run was run again");
 
+    let folders = std::fs::read_dir(place.out()).unwrap().map(|entry| entry.unwrap().path());
+    let runs: Vec<PathBuf> = folders.filter(|path| path.join("record.jsonl").exists()).collect();
+    assert_eq!(runs.len(), 17);
+    runs.iter().for_each(|run| assert_audited(run, false));
     compared(&place);
 
     // As an interruption in task 2 would leave it.

@@ -1,9 +1,12 @@
 //! What integration tests share.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs)]
 
+use prescient::audit::audit;
 use prescient::data::{Dataset, Files, Image, Source, Subset, Synthetic, SyntheticSettings};
-use prescient::experiment::Recipe;
+use prescient::experiment::{Experiment, Recipe, Record, overridden};
+use prescient::learner::Silent;
 use std::path::{Path, PathBuf};
+use tch::Device;
 
 /// Real data beyond the repository: below `PRESCIENT_DATA`, else `../shared/data`. Says so where it is not there.
 pub fn real_data(name: &str) -> Option<PathBuf> {
@@ -111,6 +114,38 @@ impl Album {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::hard_link(&self.photos[self.next % self.photos.len()], path).unwrap();
         self.next += 1;
+    }
+}
+
+/// The auditor has nothing against an honest run, and something against one that is stamped as an oracle. With `near` it
+/// looks for images that are almost alike, too.
+#[track_caller]
+pub fn assert_audited(run: &Path, near: bool) {
+    let oracle = Record::read(&run.join("record.jsonl")).unwrap().start.oracle;
+    let audit = audit(run, near).unwrap();
+    let failed: Vec<_> = audit.checks.iter().filter(|check| !check.holds).map(|check| &check.says).collect();
+    assert_eq!(failed.is_empty(), oracle.is_none(), "{}: {failed:?}", run.display());
+}
+
+/// Every recipe of `recipes` on the data that `sets` say, as small as can be, and audited.
+pub fn assert_recipes_pass(recipes: &[(String, String)], sets: &[String], at: &Path) {
+    let small = [
+        "images.size=16",
+        "model.backbone.width=4",
+        "train.epochs=1",
+        "finetune.epochs=1",
+        "ghosts.per_class=20",
+        "ghosts.generator.epochs=2",
+        "complete.epochs=1",
+        "calibrate.one_in=0",
+    ];
+    let sets: Vec<String> = small.iter().map(ToString::to_string).chain(sets.iter().cloned()).collect();
+    for (name, text) in recipes {
+        let recipe = overridden(text, Path::new(name), &sets).unwrap();
+        let run = at.join(name);
+        let ran = Experiment::new(recipe, Device::Cpu).and_then(|experiment| experiment.run(&run, None, &mut Silent));
+        ran.unwrap_or_else(|error| panic!("{name}: {}", error.message()));
+        assert_audited(&run, false);
     }
 }
 
