@@ -2,6 +2,7 @@
 //!
 //! A file of their own, for CUDA must be opened before anything else of torch is used in the process.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tch::{Device, Kind, Tensor};
 use torch_shim::{
     After, Cuda, Graph, Norm, add_bias, allow_tf32, as_bf16, autocast_bf16, channels_last, clear_gradients,
@@ -11,20 +12,20 @@ use torch_shim::{
 
 const GPU: (Kind, Device) = (Kind::Float, Device::Cuda(0));
 
-/// Whether to go on, with a word on stderr if not.
-fn gpu() -> bool {
+/// A turn on the GPU, or a word on stderr. One test at a time: while one records, nobody else may draw numbers or wait
+/// for the device, and the peak of memory counts what all threads hold.
+fn gpu() -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
     let cuda = open_cuda();
     if let Cuda::Unavailable { .. } = cuda {
         eprintln!("not tested on a GPU: {cuda}");
     }
-    cuda.is_available()
+    cuda.is_available().then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 #[test]
 fn a_program_linked_for_the_cpu_computes_on_the_gpu() {
-    if !gpu() {
-        return;
-    }
+    let Some(_turn) = gpu() else { return };
     assert!(tch::Cuda::is_available());
     let sum = Tensor::ones([1000], GPU).sum(Kind::Float);
     assert_eq!(f64::try_from(sum).expect("one number"), 1000.0);
@@ -32,9 +33,7 @@ fn a_program_linked_for_the_cpu_computes_on_the_gpu() {
 
 #[test]
 fn autocast_multiplies_in_bf16_on_the_gpu() {
-    if !gpu() {
-        return;
-    }
+    let Some(_turn) = gpu() else { return };
     let matrix = Tensor::ones([8, 8], GPU).set_requires_grad(true);
     let kind = || matrix.matmul(&matrix).kind();
     assert_eq!(autocast_bf16(Device::Cuda(0), true, kind), Kind::BFloat16);
@@ -44,9 +43,7 @@ fn autocast_multiplies_in_bf16_on_the_gpu() {
 
 #[test]
 fn a_convolution_keeps_channels_last() {
-    if !gpu() {
-        return;
-    }
+    let Some(_turn) = gpu() else { return };
     let images = channels_last(&Tensor::ones([2, 16, 8, 8], GPU));
     let weights = channels_last(&Tensor::ones([16, 16, 3, 3], GPU));
     let output = autocast_bf16(Device::Cuda(0), true, || images.conv2d(&weights, None::<Tensor>, 1, 1, 1, 1));
@@ -54,15 +51,12 @@ fn a_convolution_keeps_channels_last() {
 }
 
 /// 64 MiB of floats raise the peak by as much; a reset brings it down to what is still held.
-///
-/// Other tests of this file hold far less than the slack of 16 MiB.
 #[test]
 fn the_peak_counts_what_tensors_held() {
     const SIZE: u64 = 64 << 20;
+    // Earlier tests may have left some behind in the allocator's hands.
     const SLACK: u64 = 16 << 20;
-    if !gpu() {
-        return;
-    }
+    let Some(_turn) = gpu() else { return };
     drop(Tensor::zeros([1], GPU));
     reset_peak_memory(Device::Cuda(0));
     let before = peak_memory(Device::Cuda(0)).expect("CUDA counts once it is used");
@@ -71,15 +65,13 @@ fn the_peak_counts_what_tensors_held() {
     assert!(peak + SLACK >= before + SIZE, "{before} then {peak}");
     reset_peak_memory(Device::Cuda(0));
     let after = peak_memory(Device::Cuda(0)).expect("CUDA counts once it is used");
-    assert!(after < SIZE, "{peak} then {after}");
+    assert!(after <= before + SLACK, "{before} then {after}");
 }
 
 /// cuBLAS refuses deterministic mode without its workspace setting, so this also tests that it was made.
 #[test]
 fn deterministic_mode_multiplies_and_convolves() {
-    if !gpu() {
-        return;
-    }
+    let Some(_turn) = gpu() else { return };
     set_deterministic(true);
     allow_tf32(true);
     let matrix = Tensor::ones([64, 64], GPU);
@@ -95,9 +87,7 @@ fn deterministic_mode_multiplies_and_convolves() {
 /// A weight that learns: 100 steps from a graph end where 100 steps without one do.
 #[test]
 fn a_graph_does_what_it_recorded() {
-    if !gpu() {
-        return;
-    }
+    let Some(_turn) = gpu() else { return };
     let learn = |graphed: bool| -> f64 {
         let weight = Tensor::ones([1], GPU).set_requires_grad(true);
         let (parameters, velocities) = (vec![weight.shallow_clone()], vec![Tensor::zeros([1], GPU)]);
@@ -129,9 +119,7 @@ fn a_graph_does_what_it_recorded() {
 
 #[test]
 fn a_graph_draws_new_numbers_each_time() {
-    if !gpu() {
-        return;
-    }
+    let Some(_turn) = gpu() else { return };
     let (graph, drawn) = Graph::record(Device::Cuda(0), || Tensor::randn([4], GPU)).expect("a recording");
     let draw = || {
         graph.replay().expect("a replay");
@@ -148,9 +136,7 @@ fn a_graph_draws_new_numbers_each_time() {
 /// Reading a value back is not allowed while recording; afterwards the GPU works as before.
 #[test]
 fn a_recording_that_fails_does_no_harm() {
-    if !gpu() {
-        return;
-    }
+    let Some(_turn) = gpu() else { return };
     let ones = Tensor::ones([4], GPU);
     let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         Graph::record(Device::Cuda(0), || ones.sum(Kind::Float).double_value(&[])).map(|_| ())
@@ -162,8 +148,8 @@ fn a_recording_that_fails_does_no_harm() {
 }
 
 /// Whether our kernels are there: not without a GPU, which a word on stderr tells. On a GPU they must compile.
-fn kernels() -> bool {
-    gpu() && kernels_ready(Device::Cuda(0), |error| panic!("{error}"))
+fn kernels() -> Option<MutexGuard<'static, ()>> {
+    gpu().filter(|_| kernels_ready(Device::Cuda(0), |error| panic!("{error}")))
 }
 
 /// Maps with a mean far from 0, `[4, 16, 9, 10]`, as our kernels want them, and the same in f64.
@@ -183,9 +169,7 @@ fn apart(ours: &Tensor, exact: &Tensor) -> f64 {
 /// the rounding of bf16 (8 bits).
 #[test]
 fn our_norm_is_libtorchs() {
-    if !kernels() {
-        return;
-    }
+    let Some(_turn) = kernels() else { return };
     for (with_around, relu, pool) in
         [(false, false, false), (false, true, false), (true, false, false), (true, true, false), (false, true, true)]
     {
@@ -241,9 +225,7 @@ fn our_norm_is_libtorchs() {
 
 #[test]
 fn our_bias_is_libtorchs() {
-    if !kernels() {
-        return;
-    }
+    let Some(_turn) = kernels() else { return };
     let ((x, exact_x), (around, exact_around)) = (maps(1), maps(2));
     let bias = Tensor::arange(16, GPU) * 0.5 - 6.0;
     let exact_bias = bias.to_kind(Kind::Double).reshape([1, -1, 1, 1]);
@@ -259,9 +241,7 @@ fn our_bias_is_libtorchs() {
 /// distance is the least there is and has no slope.
 #[test]
 fn our_pod_is_the_formula() {
-    if !kernels() {
-        return;
-    }
+    let Some(_turn) = kernels() else { return };
     let ((x, exact_x), (y, exact_y)) = (maps(1), maps(2));
     let old = [maps(3).0, maps(4).0];
     let unit = |maps: &Tensor| {
@@ -294,9 +274,7 @@ fn our_pod_is_the_formula() {
 /// Converted together they are what each is alone, and so are the slopes: 2·w from Σ w².
 #[test]
 fn weights_converted_together_are_those_converted_one_by_one() {
-    if !gpu() {
-        return;
-    }
+    let Some(_turn) = gpu() else { return };
     let sizes: [&[i64]; 3] = [&[16, 8, 3, 3], &[16, 8, 1, 1], &[5]];
     let weights: Vec<Tensor> = sizes.iter().map(|size| Tensor::randn(*size, GPU)).collect();
     let weights = [channels_last(&weights[0]), channels_last(&weights[1]), weights[2].shallow_clone()];
@@ -316,9 +294,7 @@ fn weights_converted_together_are_those_converted_one_by_one() {
 /// Two products side by side, as they come and from a recording; what follows sees both.
 #[test]
 fn work_side_by_side_is_done_when_it_is_needed() {
-    if !gpu() {
-        return;
-    }
+    let Some(_turn) = gpu() else { return };
     let input = Tensor::ones([512, 512], GPU);
     let squared = || input.matmul(&input);
     let both = || {
@@ -337,9 +313,7 @@ fn work_side_by_side_is_done_when_it_is_needed() {
 
 #[test]
 fn our_weights_of_mmd_are_the_formulas() {
-    if !kernels() {
-        return;
-    }
+    let Some(_turn) = kernels() else { return };
     let (a, b) = (Tensor::rand([7, 5], GPU), Tensor::rand([600, 5], GPU));
     let squares = |rows: &Tensor| rows.square().sum_dim_intlist([1i64].as_slice(), true, Kind::Float);
     let rates = Tensor::from_slice(&[0.25f32, 1.5]).to_device(Device::Cuda(0));
@@ -366,9 +340,7 @@ fn our_weights_of_mmd_are_the_formulas() {
 /// pixel by pixel.
 #[test]
 fn our_look_is_the_triangle_filter() {
-    if !kernels() {
-        return;
-    }
+    let Some(_turn) = kernels() else { return };
     let (height, width, size) = (6usize, 5usize, 4usize);
     let byte =
         |image: usize, channel: usize, y: usize, x: usize| ((image * 101 + channel * 57 + y * 31 + x * 13) % 256) as u8;
