@@ -5,6 +5,7 @@ mod figure;
 mod gallery;
 mod grid;
 mod inspection;
+mod kinds;
 mod page;
 pub mod paper;
 mod runs;

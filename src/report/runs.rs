@@ -1,5 +1,6 @@
 //! What a report is made of: the folders of runs, read whole, and the kinds of runs among them.
 
+use super::kinds::kinds;
 use crate::class::Slots;
 use crate::error::Result;
 use crate::evaluation::statistics::Summary;
@@ -109,24 +110,8 @@ impl ReadRun {
 impl<'a> Kind<'a> {
     /// The kinds among `runs`, in the order in which they are first met.
     pub fn among(runs: &'a [ReadRun]) -> Vec<Self> {
-        let mut kinds: Vec<(String, Vec<&ReadRun>)> = Vec::new();
-        for run in runs {
-            let recipe = run.record.start.recipe_without_seed();
-            match kinds.iter_mut().find(|(known, _)| *known == recipe) {
-                Some((_, runs)) => runs.push(run),
-                None => kinds.push((recipe, vec![run])),
-            }
-        }
-        let mut named: Vec<Self> = Vec::new();
-        for (_, mut runs) in kinds {
-            runs.sort_by_key(|run| run.record.start.seed);
-            let name = shared_name(&runs);
-            let same =
-                named.iter().filter(|kind| kind.name == name || kind.name.starts_with(&format!("{name} ("))).count();
-            let name = if same == 0 { name } else { format!("{name} ({})", same + 1) };
-            named.push(Self { name, runs });
-        }
-        named
+        let kinds = kinds(runs, |run| (&run.folder, &run.record.start));
+        kinds.into_iter().map(|(name, runs)| Self { name, runs }).collect()
     }
 
     /// The run that stands for the kind where one is drawn: that of the lowest seed.
@@ -157,24 +142,6 @@ fn called(path: &Path) -> String {
     whole.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// What the folders of runs have in common: `mine` of `mine-seed1` and `mine-seed2`.
-fn shared_name(runs: &[&ReadRun]) -> String {
-    let first = runs[0].folder.as_str();
-    let shared = runs.iter().fold(first.len(), |shared, run| {
-        let same = first.bytes().zip(run.folder.bytes()).take_while(|(a, b)| a == b).count();
-        shared.min(same)
-    });
-    let shared = (0..=shared).rev().find(|end| first.is_char_boundary(*end)).unwrap_or(0);
-    let without_seed = |name: &str| {
-        let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let name = name.strip_suffix("seed").unwrap_or(name);
-        name.trim_end_matches(['-', '_', '.', ' ']).to_owned()
-    };
-    let (name, seed) = (&first[..shared], format!("seed{}", runs[0].record.start.seed));
-    let name = if runs.len() > 1 || name.ends_with(&seed) { without_seed(name) } else { name.to_owned() };
-    if name.is_empty() { first.to_owned() } else { name }
-}
-
 #[cfg(test)]
 pub(super) mod testing {
     use super::*;
@@ -188,36 +155,5 @@ pub(super) mod testing {
         let run = record.run();
         let none = answers.len();
         ReadRun { folder: folder.to_owned(), record, run, scatters: vec![None; none], spent: vec![None; none] }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::testing::read_run;
-    use super::*;
-
-    const ANSWERS: [[u16; 8]; 1] = [[0, 0, 1, 1, 0, 1, 0, 1]];
-
-    #[test]
-    fn runs_that_differ_in_their_seed_alone_are_of_one_kind() {
-        let runs = [
-            read_run("base-seed2", 2, "seed = 2\n", &ANSWERS),
-            read_run("ghost-seed1", 1, "seed = 1\n[train]\nepochs = 3\n", &ANSWERS),
-            read_run("base-seed1", 1, "seed = 1\n", &ANSWERS),
-        ];
-        let kinds = Kind::among(&runs);
-        let names: Vec<_> = kinds.iter().map(|kind| (kind.name.as_str(), kind.seeds())).collect();
-        assert_eq!(names, [("base", "seeds 1, 2".to_owned()), ("ghost", "seed 1".to_owned())]);
-    }
-
-    #[test]
-    fn kinds_of_one_name_are_numbered() {
-        let runs = [
-            read_run("run", 1, "[train]\nepochs = 1\n", &ANSWERS),
-            read_run("run", 1, "[train]\nepochs = 2\n", &ANSWERS),
-            read_run("run", 1, "[train]\nepochs = 3\n", &ANSWERS),
-        ];
-        let names: Vec<_> = Kind::among(&runs).into_iter().map(|kind| kind.name).collect();
-        assert_eq!(names, ["run", "run (2)", "run (3)"]);
     }
 }
