@@ -11,6 +11,7 @@ mod near_duplicates;
 mod pack_gain;
 mod scaling;
 mod svm;
+mod timeline;
 mod train_step;
 
 use clap::{Parser, Subcommand};
@@ -41,6 +42,8 @@ enum Work {
     Awa2Shape(awa2_shape::Awa2Shape),
     /// How cost grows with images, classes and features: no rounds, prints a table
     Scaling(scaling::Scaling),
+    /// Who works when, readers, steps and the GPU: no rounds, prints a table and draws it
+    Timeline(timeline::Timeline),
     /// The loss of the generator and its slope: an item is an evaluation
     Mmd(mmd::MmdStep),
     /// A linear SVM: an item is a fit
@@ -58,6 +61,7 @@ fn main() {
         Work::NearDuplicates(work) => work.run(),
         Work::Awa2Shape(work) => work.run(),
         Work::Scaling(work) => work.run(),
+        Work::Timeline(work) => work.run(),
         Work::Mmd(work) => work.run(),
         Work::Svm(work) => work.run(),
     }

@@ -1,0 +1,320 @@
+//! Who works when: threads that decode photos, steps of main training and, where there is one, the GPU.
+//!
+//! A real run of one task, looked on from outside: a dataset that notes when each photo is read, an observer that notes
+//! when each step is done, and `nvidia-smi` for what the GPU does. Prints what a step takes in each epoch, for photos are
+//! decoded in the first alone, and draws it.
+
+use clap::Args;
+use prescient::class::ClassId;
+use prescient::data::{Catalogue, Dataset, Folder, FolderSettings, Image, Normalization, Sample, Shelf, Subset};
+use prescient::error::DataError;
+use prescient::experiment::{Experiment, Recipe};
+use prescient::learner::{Event, Observer};
+use prescient::scenario::Order;
+use std::fmt::Write;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+#[derive(Debug, Args)]
+pub(super) struct Timeline {
+    /// A folder or .zip with `train/CLASS/*` and `test/CLASS/*`
+    #[arg(long, value_name = "DIR")]
+    root: PathBuf,
+    #[arg(long, default_value = "cpu")]
+    device: String,
+    /// Classes to learn
+    #[arg(long, default_value_t = 2)]
+    classes: usize,
+    #[arg(long, default_value_t = 3)]
+    epochs: usize,
+    #[arg(long, default_value_t = 32)]
+    batch: usize,
+    /// The chart to write, an SVG
+    #[arg(long)]
+    chart: Option<PathBuf>,
+}
+
+/// From and to, in seconds since the beginning.
+type Span = (f64, f64);
+
+/// What was seen.
+#[derive(Default)]
+struct Seen {
+    /// Photos read.
+    read: Vec<Span>,
+    /// Steps of main training, epoch by epoch: when each was done, and before them when the stage or epoch began.
+    epochs: Vec<Vec<f64>>,
+    /// Shares of time in which the GPU had work, and when that was said.
+    gpu: Vec<(f64, f64)>,
+}
+
+impl Timeline {
+    pub(super) fn run(self) {
+        let device = super::device(&self.device);
+        let photos = Folder::open(&self.root, &FolderSettings::new(&self.root)).unwrap_or_else(|e| panic!("{e}"));
+        let rest = photos.catalogue().len() - self.classes;
+        let recipe = format!(
+            "[data]\nkind = \"synthetic\"\n[images]\ncrop = {{ kind = \"resized\", area = 0.08 }}\nflip = true\n\
+             [scenario]\nsplit = \"{}+{rest}\"\n[model]\nbackbone = {{ kind = \"resnet18\", stem = \"small\" }}\n\
+             [train]\nepochs = {}\nbatch = {}\n",
+            self.classes, self.epochs, self.batch
+        );
+        let recipe = Recipe::parse(&recipe, Path::new("timeline.toml")).unwrap_or_else(|error| panic!("{error}"));
+        let began = Instant::now();
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let dataset = Watched { photos, began, seen: Arc::clone(&seen) };
+        let kept = Shelf::new(Arc::new(dataset), u64::from(recipe.compute.keep_mib) << 20);
+        let out = std::env::temp_dir().join(format!("timeline-{}", std::process::id()));
+        let mut gpu = device.is_cuda().then(|| watch_gpu(began, &seen)).flatten();
+        let mut steps = Steps { began, seen: Arc::clone(&seen), trains: false };
+        Experiment::with_dataset(recipe, Arc::new(kept), device)
+            .and_then(|experiment| experiment.run(&out, Some(1), &mut steps))
+            .unwrap_or_else(|error| panic!("{error}"));
+        if let Some(gpu) = &mut gpu {
+            let _ = gpu.kill();
+        }
+        let _ = std::fs::remove_dir_all(out);
+        let seen = seen.lock().expect("nobody failed holding it");
+        print!("{}", seen.table());
+        if let Some(path) = self.chart {
+            std::fs::write(&path, seen.chart()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        }
+    }
+}
+
+/// Photos, and when they were read.
+struct Watched {
+    photos: Folder,
+    began: Instant,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Dataset for Watched {
+    fn catalogue(&self) -> &Catalogue {
+        self.photos.catalogue()
+    }
+
+    fn samples(&self, subset: Subset) -> &[Sample] {
+        self.photos.samples(subset)
+    }
+
+    fn image(&self, sample: &Sample) -> Result<Image, DataError> {
+        let from = self.began.elapsed().as_secs_f64();
+        let image = self.photos.image(sample);
+        let to = self.began.elapsed().as_secs_f64();
+        self.seen.lock().expect("nobody failed holding it").read.push((from, to));
+        image
+    }
+
+    fn name(&self, sample: &Sample) -> String {
+        self.photos.name(sample)
+    }
+
+    fn channels(&self) -> u8 {
+        self.photos.channels()
+    }
+
+    fn normalization(&self) -> Normalization {
+        self.photos.normalization()
+    }
+
+    fn size(&self) -> u32 {
+        self.photos.size()
+    }
+
+    fn resize(&self) -> u32 {
+        self.photos.resize()
+    }
+
+    fn order(&self, order: &Order) -> Option<Vec<ClassId>> {
+        self.photos.order(order)
+    }
+}
+
+/// Notes when steps of main training are done.
+struct Steps {
+    began: Instant,
+    seen: Arc<Mutex<Seen>>,
+    trains: bool,
+}
+
+impl Observer for Steps {
+    fn notice(&mut self, event: &Event<'_>) {
+        let now = self.began.elapsed().as_secs_f64();
+        let mut seen = self.seen.lock().expect("nobody failed holding it");
+        match event {
+            Event::StageStarted { stage, .. } => {
+                self.trains = *stage == "train";
+                if self.trains {
+                    seen.epochs.push(vec![now]);
+                }
+            }
+            Event::Step if self.trains => seen.epochs.last_mut().expect("an epoch has begun").push(now),
+            Event::Epoch { stage: "train", epoch, of, .. } => {
+                // A GPU does its steps later than they are asked for; the losses of an epoch are read when all are done.
+                *seen.epochs.last_mut().and_then(|epoch| epoch.last_mut()).expect("steps were taken") = now;
+                if epoch < of {
+                    seen.epochs.push(vec![now]);
+                }
+            }
+            _ => (),
+        }
+    }
+}
+
+/// Listens to `nvidia-smi`, where there is one.
+fn watch_gpu(began: Instant, seen: &Arc<Mutex<Seen>>) -> Option<std::process::Child> {
+    let ask = ["--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "-lms", "50"];
+    let mut program = Command::new("nvidia-smi").args(ask).stdout(Stdio::piped()).spawn().ok()?;
+    let lines = BufReader::new(program.stdout.take()?).lines();
+    let seen = Arc::clone(seen);
+    std::thread::spawn(move || {
+        for share in lines.map_while(Result::ok).filter_map(|line| line.trim().parse::<f64>().ok()) {
+            let now = began.elapsed().as_secs_f64();
+            seen.lock().expect("nobody failed holding it").gpu.push((now, share / 100.0));
+        }
+    });
+    Some(program)
+}
+
+impl Seen {
+    fn table(&self) -> String {
+        let mut table = "| epoch | steps | seconds | a step | photos read meanwhile | decoding, all threads |\n\
+                         | --- | --- | --- | --- | --- | --- |\n"
+            .to_owned();
+        for (number, epoch) in self.epochs.iter().enumerate() {
+            let (from, to) = (epoch[0], epoch[epoch.len() - 1]);
+            let reads = || self.read.iter().filter(|read| read.0 >= from && read.0 < to);
+            let _ = writeln!(
+                table,
+                "| {} | {} | {:.2} | {:.1} ms | {} | {:.2} s |",
+                number + 1,
+                epoch.len() - 1,
+                to - from,
+                (to - from) / (epoch.len() - 1) as f64 * 1e3,
+                reads().count(),
+                reads().map(|read| read.1 - read.0).sum::<f64>()
+            );
+        }
+        let trained = |at: f64| self.epochs.iter().any(|epoch| at >= epoch[0] && at <= epoch[epoch.len() - 1]);
+        let shares: Vec<f64> = self.gpu.iter().filter(|(at, _)| trained(*at)).map(|(_, share)| *share).collect();
+        if !shares.is_empty() {
+            let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+            let _ = writeln!(table, "\nThe GPU had work {:.0} % of the time of these epochs.", mean * 100.0);
+        }
+        table
+    }
+
+    fn chart(&self) -> String {
+        const LEFT: f64 = 90.0;
+        const WIDE: f64 = 800.0;
+        const LANE: f64 = 30.0;
+        let start = self.read.iter().map(|read| read.0).fold(self.epochs[0][0], f64::min);
+        let end = self.epochs.last().and_then(|epoch| epoch.last()).copied().unwrap_or(start + 1.0);
+        let x = |at: f64| LEFT + (at - start) / (end - start) * WIDE;
+        let readers = side_by_side(self.read.iter().copied().filter(|read| read.0 <= end));
+        let lanes = readers.len() + 1 + usize::from(!self.gpu.is_empty());
+        let height = lanes as f64 * (LANE + 8.0) + 60.0;
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {height}\" width=\"{0}\" height=\"{height}\" \
+             font-family=\"sans-serif\" font-size=\"12\" role=\"img\" \
+             aria-label=\"When photos are decoded and when steps are taken\">\n\
+             <rect width=\"{0}\" height=\"{height}\" fill=\"#fff\"/>\n",
+            LEFT + WIDE + 20.0
+        );
+        let mut top = 24.0;
+        let mut lane = |svg: &mut String, name: &str| {
+            let place = top;
+            top += LANE + 8.0;
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#111\">{name}</text>",
+                LEFT - 8.0,
+                place + LANE / 2.0 + 4.0
+            );
+            place
+        };
+        for (number, reads) in readers.iter().enumerate() {
+            let place = lane(&mut svg, &format!("reader {}", number + 1));
+            let mut path = String::new();
+            for (from, to) in reads {
+                // So wide that it is seen.
+                let to = x(*to).max(x(*from) + 0.3);
+                let _ = write!(path, "M{:.2} {place:.1}H{to:.2}v{LANE}H{:.2}z", x(*from), x(*from));
+            }
+            let _ = writeln!(svg, "<path d=\"{path}\" fill=\"#1d4ed8\"/>");
+        }
+        let place = lane(&mut svg, "steps");
+        for (number, epoch) in self.epochs.iter().enumerate() {
+            for (index, step) in epoch.windows(2).enumerate() {
+                let colour = if index % 2 == 0 { "#c2410c" } else { "#fb923c" };
+                let wide = x(step[1]) - x(step[0]);
+                let _ = writeln!(
+                    svg,
+                    "<rect x=\"{:.2}\" y=\"{place:.1}\" width=\"{wide:.2}\" height=\"{LANE}\" fill=\"{colour}\"/>",
+                    x(step[0])
+                );
+            }
+            let (from, to) = (x(epoch[0]), x(epoch[epoch.len() - 1]));
+            let _ = writeln!(
+                svg,
+                "<path d=\"M{from:.1} 18V{:.1}\" stroke=\"#111\" stroke-dasharray=\"3 3\"/>\n\
+                 <text x=\"{:.1}\" y=\"14\" text-anchor=\"middle\" fill=\"#111\">epoch {}</text>",
+                place + LANE,
+                (from + to) / 2.0,
+                number + 1
+            );
+        }
+        if !self.gpu.is_empty() {
+            let place = lane(&mut svg, "GPU busy");
+            let points: String = self
+                .gpu
+                .iter()
+                .filter(|(at, _)| *at >= start && *at <= end)
+                .map(|(at, share)| format!("{:.1},{:.1} ", x(*at), place + LANE * (1.0 - share)))
+                .collect();
+            let _ =
+                writeln!(svg, "<polyline points=\"{points}\" fill=\"none\" stroke=\"#15803d\" stroke-width=\"1.5\"/>");
+        }
+        for tick in 0..=8 {
+            let at = start + (end - start) * f64::from(tick) / 8.0;
+            let _ = writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#555\">{:.1} s</text>",
+                x(at),
+                height - 12.0,
+                at - start
+            );
+        }
+        svg + "</svg>\n"
+    }
+}
+
+/// Spans in as few lanes as keep those that overlap apart: threads, for each does one thing at a time.
+fn side_by_side(spans: impl Iterator<Item = Span>) -> Vec<Vec<Span>> {
+    let mut sorted: Vec<Span> = spans.collect();
+    sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut lanes: Vec<Vec<Span>> = Vec::new();
+    for span in sorted {
+        match lanes.iter_mut().find(|lane| lane.last().is_none_or(|last| last.1 <= span.0)) {
+            Some(lane) => lane.push(span),
+            None => lanes.push(vec![span]),
+        }
+    }
+    lanes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (0, 2) and (1, 3) overlap; (2, 4) follows the first.
+    #[test]
+    fn what_overlaps_lies_in_two_lanes() {
+        let lanes = side_by_side([(1.0, 3.0), (0.0, 2.0), (2.0, 4.0)].into_iter());
+        assert_eq!(lanes, [vec![(0.0, 2.0), (2.0, 4.0)], vec![(1.0, 3.0)]]);
+    }
+}
