@@ -1,8 +1,9 @@
 //! Who works when: threads that decode photos, steps of main training and, where there is one, the GPU.
 //!
 //! A real run of one task, looked on from outside: a dataset that notes when each photo is read, an observer that notes
-//! when each step is done, and `nvidia-smi` for what the GPU does. Prints what a step takes in each epoch, for photos are
-//! decoded in the first alone, and draws it.
+//! when each step was taken, and `nvidia-smi` for what the GPU does, of which it gives a mean over up to a second. Prints
+//! what a step takes in each epoch, and draws it. Photos are decoded once: on a CPU beside the first epoch, for a GPU
+//! before it. A GPU does its steps later than they are asked for; the last of an epoch is done when all are.
 
 use clap::Args;
 use prescient::class::ClassId;
@@ -14,8 +15,9 @@ use prescient::scenario::Order;
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 use std::time::Instant;
 
 #[derive(Debug, Args)]
@@ -43,8 +45,8 @@ type Span = (f64, f64);
 /// What was seen.
 #[derive(Default)]
 struct Seen {
-    /// Photos read.
-    read: Vec<Span>,
+    /// Photos read, and by which thread.
+    read: Vec<(ThreadId, Span)>,
     /// Steps of main training, epoch by epoch: when each was done, and before them when the stage or epoch began.
     epochs: Vec<Vec<f64>>,
     /// Shares of time in which the GPU had work, and when that was said.
@@ -55,7 +57,10 @@ impl Timeline {
     pub(super) fn run(self) {
         let device = super::device(&self.device);
         let photos = Folder::open(&self.root, &FolderSettings::new(&self.root)).unwrap_or_else(|e| panic!("{e}"));
-        let rest = photos.catalogue().len() - self.classes;
+        let all = photos.catalogue().len();
+        assert!(self.classes > 0 && self.classes < all, "--classes: expected 1 to {}, found {}", all - 1, self.classes);
+        assert!(self.epochs > 0, "--epochs: expected at least 1");
+        let rest = all - self.classes;
         let recipe = format!(
             "[data]\nkind = \"synthetic\"\n[images]\ncrop = {{ kind = \"resized\", area = 0.08 }}\nflip = true\n\
              [scenario]\nsplit = \"{}+{rest}\"\n[model]\nbackbone = {{ kind = \"resnet18\", stem = \"small\" }}\n\
@@ -68,14 +73,12 @@ impl Timeline {
         let dataset = Watched { photos, began, seen: Arc::clone(&seen) };
         let kept = Shelf::new(Arc::new(dataset), u64::from(recipe.compute.keep_mib) << 20);
         let out = std::env::temp_dir().join(format!("timeline-{}", std::process::id()));
-        let mut gpu = device.is_cuda().then(|| watch_gpu(began, &seen)).flatten();
+        let gpu = device.is_cuda().then(|| watch_gpu(began, &seen)).flatten();
         let mut steps = Steps { began, seen: Arc::clone(&seen), trains: false };
         Experiment::with_dataset(recipe, Arc::new(kept), device)
             .and_then(|experiment| experiment.run(&out, Some(1), &mut steps))
             .unwrap_or_else(|error| panic!("{error}"));
-        if let Some(gpu) = &mut gpu {
-            let _ = gpu.kill();
-        }
+        drop(gpu);
         let _ = std::fs::remove_dir_all(out);
         let seen = seen.lock().expect("nobody failed holding it");
         print!("{}", seen.table());
@@ -105,7 +108,7 @@ impl Dataset for Watched {
         let from = self.began.elapsed().as_secs_f64();
         let image = self.photos.image(sample);
         let to = self.began.elapsed().as_secs_f64();
-        self.seen.lock().expect("nobody failed holding it").read.push((from, to));
+        self.seen.lock().expect("nobody failed holding it").read.push((std::thread::current().id(), (from, to)));
         image
     }
 
@@ -165,9 +168,19 @@ impl Observer for Steps {
     }
 }
 
+/// A program that listens, and ends with us.
+struct Watch(Child);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Listens to `nvidia-smi`, where there is one.
-fn watch_gpu(began: Instant, seen: &Arc<Mutex<Seen>>) -> Option<std::process::Child> {
-    let ask = ["--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "-lms", "50"];
+fn watch_gpu(began: Instant, seen: &Arc<Mutex<Seen>>) -> Option<Watch> {
+    let ask = ["-i", "0", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "-lms", "50"];
     let mut program = Command::new("nvidia-smi").args(ask).stdout(Stdio::piped()).spawn().ok()?;
     let lines = BufReader::new(program.stdout.take()?).lines();
     let seen = Arc::clone(seen);
@@ -177,27 +190,25 @@ fn watch_gpu(began: Instant, seen: &Arc<Mutex<Seen>>) -> Option<std::process::Ch
             seen.lock().expect("nobody failed holding it").gpu.push((now, share / 100.0));
         }
     });
-    Some(program)
+    Some(Watch(program))
 }
 
 impl Seen {
     fn table(&self) -> String {
-        let mut table = "| epoch | steps | seconds | a step | photos read meanwhile | decoding, all threads |\n\
+        let mut table = "| epoch | steps | seconds | a step | photos read | decoding, all threads |\n\
                          | --- | --- | --- | --- | --- | --- |\n"
             .to_owned();
+        let reads = |from: f64, to: f64| {
+            let times = self.read.iter().map(|read| read.1).filter(|read| read.0 >= from && read.0 < to);
+            let times: Vec<f64> = times.map(|read| read.1 - read.0).collect();
+            format!("{} | {:.2} s", times.len(), times.iter().sum::<f64>())
+        };
+        let _ = writeln!(table, "| before | | | | {} |", reads(0.0, self.epochs[0][0]));
         for (number, epoch) in self.epochs.iter().enumerate() {
-            let (from, to) = (epoch[0], epoch[epoch.len() - 1]);
-            let reads = || self.read.iter().filter(|read| read.0 >= from && read.0 < to);
-            let _ = writeln!(
-                table,
-                "| {} | {} | {:.2} | {:.1} ms | {} | {:.2} s |",
-                number + 1,
-                epoch.len() - 1,
-                to - from,
-                (to - from) / (epoch.len() - 1) as f64 * 1e3,
-                reads().count(),
-                reads().map(|read| read.1 - read.0).sum::<f64>()
-            );
+            let (from, to, steps) = (epoch[0], epoch[epoch.len() - 1], epoch.len() - 1);
+            let step = (to - from) / steps as f64 * 1e3;
+            let seen = reads(from, to);
+            let _ = writeln!(table, "| {} | {steps} | {:.2} | {step:.1} ms | {seen} |", number + 1, to - from);
         }
         let trained = |at: f64| self.epochs.iter().any(|epoch| at >= epoch[0] && at <= epoch[epoch.len() - 1]);
         let shares: Vec<f64> = self.gpu.iter().filter(|(at, _)| trained(*at)).map(|(_, share)| *share).collect();
@@ -212,10 +223,10 @@ impl Seen {
         const LEFT: f64 = 90.0;
         const WIDE: f64 = 800.0;
         const LANE: f64 = 30.0;
-        let start = self.read.iter().map(|read| read.0).fold(self.epochs[0][0], f64::min);
+        let start = self.read.iter().map(|read| read.1.0).fold(self.epochs[0][0], f64::min);
         let end = self.epochs.last().and_then(|epoch| epoch.last()).copied().unwrap_or(start + 1.0);
         let x = |at: f64| LEFT + (at - start) / (end - start) * WIDE;
-        let readers = side_by_side(self.read.iter().copied().filter(|read| read.0 <= end));
+        let readers = readers(self.read.iter().copied().filter(|read| read.1.0 <= end));
         let lanes = readers.len() + 1 + usize::from(!self.gpu.is_empty());
         let height = lanes as f64 * (LANE + 8.0) + 60.0;
         let mut svg = format!(
@@ -247,7 +258,7 @@ impl Seen {
             }
             let _ = writeln!(svg, "<path d=\"{path}\" fill=\"#1d4ed8\"/>");
         }
-        let place = lane(&mut svg, "steps");
+        let place = lane(&mut svg, if self.gpu.is_empty() { "steps" } else { "steps asked" });
         for (number, epoch) in self.epochs.iter().enumerate() {
             for (index, step) in epoch.windows(2).enumerate() {
                 let colour = if index % 2 == 0 { "#c2410c" } else { "#fb923c" };
@@ -293,15 +304,20 @@ impl Seen {
     }
 }
 
-/// Spans in as few lanes as keep those that overlap apart: threads, for each does one thing at a time.
-fn side_by_side(spans: impl Iterator<Item = Span>) -> Vec<Vec<Span>> {
-    let mut sorted: Vec<Span> = spans.collect();
-    sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
+/// What each reader did. Threads that one stage starts take the places of those that an earlier one has ended.
+fn readers(reads: impl Iterator<Item = (ThreadId, Span)>) -> Vec<Vec<Span>> {
+    let mut threads: Vec<(ThreadId, Vec<Span>)> = Vec::new();
+    for (thread, span) in reads {
+        match threads.iter_mut().find(|(known, _)| *known == thread) {
+            Some((_, spans)) => spans.push(span),
+            None => threads.push((thread, vec![span])),
+        }
+    }
     let mut lanes: Vec<Vec<Span>> = Vec::new();
-    for span in sorted {
-        match lanes.iter_mut().find(|lane| lane.last().is_none_or(|last| last.1 <= span.0)) {
-            Some(lane) => lane.push(span),
-            None => lanes.push(vec![span]),
+    for (_, spans) in threads {
+        match lanes.iter_mut().find(|lane| lane[lane.len() - 1].1 <= spans[0].0) {
+            Some(lane) => lane.extend(spans),
+            None => lanes.push(spans),
         }
     }
     lanes
@@ -311,10 +327,29 @@ fn side_by_side(spans: impl Iterator<Item = Span>) -> Vec<Vec<Span>> {
 mod tests {
     use super::*;
 
-    /// (0, 2) and (1, 3) overlap; (2, 4) follows the first.
+    fn id() -> ThreadId {
+        std::thread::spawn(|| std::thread::current().id()).join().expect("it does nothing else")
+    }
+
+    /// Two threads take turns; a third begins when the first has ended, and takes its place.
     #[test]
-    fn what_overlaps_lies_in_two_lanes() {
-        let lanes = side_by_side([(1.0, 3.0), (0.0, 2.0), (2.0, 4.0)].into_iter());
-        assert_eq!(lanes, [vec![(0.0, 2.0), (2.0, 4.0)], vec![(1.0, 3.0)]]);
+    fn a_thread_has_a_lane_until_it_ends() {
+        let (one, two, three) = (id(), id(), id());
+        let reads = [(one, (0.0, 1.0)), (two, (1.0, 2.0)), (one, (2.0, 3.0)), (three, (4.0, 5.0))];
+        let lanes = readers(reads.into_iter());
+        assert_eq!(lanes, [vec![(0.0, 1.0), (2.0, 3.0), (4.0, 5.0)], vec![(1.0, 2.0)]]);
+    }
+
+    /// Two steps from 1 s to 2 s, 500 ms each; one photo of 0.2 s before, one of 0.1 s meanwhile.
+    #[test]
+    fn a_table_by_hand() {
+        let read = vec![(id(), (0.5, 0.7)), (id(), (1.2, 1.3))];
+        let seen = Seen { read, epochs: vec![vec![1.0, 1.4, 2.0]], gpu: vec![(0.5, 0.0), (1.5, 0.9)] };
+        let table = seen.table();
+        assert!(
+            table.contains("\n| before | | | | 1 | 0.20 s |\n| 1 | 2 | 1.00 | 500.0 ms | 1 | 0.10 s |\n"),
+            "{table}"
+        );
+        assert!(table.ends_with("\nThe GPU had work 90 % of the time of these epochs.\n"), "{table}");
     }
 }

@@ -159,13 +159,12 @@ impl Experiment {
     }
 
     fn learner(&self) -> Learner {
+        // On a CPU nothing is lost by it; on a GPU some kernels have no such form.
+        torch_shim::set_deterministic(!self.device.is_cuda());
         if self.device.is_cuda() {
             torch_shim::allow_tf32(self.recipe.compute.precision != Precision::Fp32);
             torch_shim::allow_kernels(self.recipe.compute.kernels);
             torch_shim::tune(self.recipe.compute.tune);
-        } else {
-            // Nothing is lost by it here; on a GPU some kernels have no such form.
-            torch_shim::set_deterministic(true);
         }
         let seeds = Seeds::new(u64::from(self.recipe.seed));
         Learner::new(self.recipe.learn_settings(&self.sealed), self.sealed.clone(), seeds, self.device)

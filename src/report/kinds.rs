@@ -17,8 +17,8 @@ pub(super) fn kinds<'a, T>(runs: &'a [T], of: impl Fn(&'a T) -> (&'a str, &'a St
     let mut named: Vec<(String, Vec<&T>)> = Vec::new();
     for (_, mut runs) in kinds {
         runs.sort_by_key(|run| of(run).1.seed);
-        let folders: Vec<String> = runs.iter().map(|run| last_part(of(run).0)).collect();
-        let name = free(shared_name(&folders, of(runs[0]).1.seed), |name| named.iter().any(|(known, _)| known == name));
+        let folders: Vec<(String, u32)> = runs.iter().map(|run| (last_part(of(run).0), of(run).1.seed)).collect();
+        let name = free(shared_name(&folders), |name| named.iter().any(|(known, _)| known == name));
         named.push((name, runs));
     }
     named
@@ -29,26 +29,24 @@ fn last_part(path: &str) -> String {
     Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What folders have in common: `mine` of `mine-seed1` and `mine-seed2`. Of a single one, what it is called without its
-/// own seed.
-fn shared_name(folders: &[String], seed: u32) -> String {
-    let first = folders[0].as_str();
-    let shared = folders.iter().fold(first.len(), |shared, other| {
-        let same = first.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-        shared.min(same)
-    });
-    let shared = (0..=shared).rev().find(|end| first.is_char_boundary(*end)).unwrap_or(0);
-    let without_seed = |name: &str| {
-        let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let name = name.strip_suffix("seed").unwrap_or(name);
-        name.trim_end_matches(['-', '_', '.', ' ']).to_owned()
-    };
-    let name = &first[..shared];
-    let name = match folders.len() > 1 || name.ends_with(&format!("seed{seed}")) {
-        true => without_seed(name),
-        false => name.to_owned(),
-    };
-    if name.is_empty() { first.to_owned() } else { name }
+/// What the runs in these folders, of these seeds, are called: `mine` of `mine-seed1` and `mine-2`. Where folders differ in
+/// more than their seeds, as the first one is.
+fn shared_name(folders: &[(String, u32)]) -> String {
+    let name = without_seed(&folders[0].0, folders[0].1);
+    match folders.iter().all(|(folder, seed)| without_seed(folder, *seed) == name) {
+        true => name,
+        false => folders[0].0.clone(),
+    }
+}
+
+/// `mine` of `mine-seed3`, `mine_3` or `mine.seed3`, for a run of seed 3.
+fn without_seed(folder: &str, seed: u32) -> String {
+    let separators = ['-', '_', '.', ' '];
+    let name = folder.strip_suffix(&seed.to_string()).map(|name| name.strip_suffix("seed").unwrap_or(name));
+    match name.and_then(|name| name.strip_suffix(separators)).map(|name| name.trim_end_matches(separators)) {
+        Some(name) if !name.is_empty() => name.to_owned(),
+        _ => folder.to_owned(),
+    }
 }
 
 /// The name, with a number behind it where another kind has it.
@@ -95,12 +93,18 @@ mod tests {
     }
 
     #[test]
-    fn one_run_is_called_as_its_folder_without_its_own_seed() {
-        let name = |folder: &str| named(&[(folder, 3, "")]).remove(0).0;
-        assert_eq!(name("runs/reproduce/animals12-podnet-seed3"), "animals12-podnet");
-        assert_eq!(name("runs/reproduce/animals12-podnet-seed4"), "animals12-podnet-seed4");
-        assert_eq!(name("runs/demo/ghost"), "ghost");
-        assert_eq!(name("runs/mine-2"), "mine-2");
-        assert_eq!(name("-seed3"), "-seed3");
+    fn runs_are_called_as_their_folders_without_their_own_seeds() {
+        let name = |folders: &[&str]| {
+            let runs: Vec<_> = folders.iter().zip(3..).map(|(folder, seed)| (*folder, seed, "")).collect();
+            named(&runs).remove(0).0
+        };
+        assert_eq!(name(&["runs/reproduce/animals12-podnet-seed3"]), "animals12-podnet");
+        assert_eq!(name(&["runs/reproduce/animals12-podnet-seed4"]), "animals12-podnet-seed4", "another's seed");
+        assert_eq!(name(&["runs/demo/ghost"]), "ghost");
+        assert_eq!(name(&["resnet3"]), "resnet3", "no seed behind a separator");
+        assert_eq!(name(&["-seed3"]), "-seed3", "nothing would be left");
+        assert_eq!(name(&["mine_3", "mine-4"]), "mine");
+        assert_eq!(name(&["s1/animals12", "s2/animals12"]), "animals12");
+        assert_eq!(name(&["ghost", "gan"]), "ghost", "no chance prefix");
     }
 }

@@ -54,7 +54,7 @@ fn a_convolution_keeps_channels_last() {
 #[test]
 fn the_peak_counts_what_tensors_held() {
     const SIZE: u64 = 64 << 20;
-    // Earlier tests may have left some behind in the allocator's hands.
+    // The allocator rounds sizes up.
     const SLACK: u64 = 16 << 20;
     let Some(_turn) = gpu() else { return };
     drop(Tensor::zeros([1], GPU));
@@ -147,7 +147,7 @@ fn a_recording_that_fails_does_no_harm() {
     assert_eq!(Tensor::rand([3], GPU).size(), [3]);
 }
 
-/// Whether our kernels are there: not without a GPU, which a word on stderr tells. On a GPU they must compile.
+/// A turn on a GPU with our kernels: none without a GPU, which a word on stderr tells. On a GPU they must compile.
 fn kernels() -> Option<MutexGuard<'static, ()>> {
     gpu().filter(|_| kernels_ready(Device::Cuda(0), |error| panic!("{error}")))
 }
