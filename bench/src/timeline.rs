@@ -201,7 +201,8 @@ impl Seen {
         let reads = |from: f64, to: f64| {
             let times = self.read.iter().map(|read| read.1).filter(|read| read.0 >= from && read.0 < to);
             let times: Vec<f64> = times.map(|read| read.1 - read.0).collect();
-            format!("{} | {:.2} s", times.len(), times.iter().sum::<f64>())
+            // From 0, for the sum of nothing is −0.
+            format!("{} | {:.2} s", times.len(), times.iter().fold(0.0, |sum, time| sum + time))
         };
         let _ = writeln!(table, "| before | | | | {} |", reads(0.0, self.epochs[0][0]));
         for (number, epoch) in self.epochs.iter().enumerate() {
