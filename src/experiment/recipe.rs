@@ -181,6 +181,13 @@ impl Recipe {
         if let Some((key, number)) = numbers.iter().find(|(_, number)| !(number.is_finite() && *number >= 0.0)) {
             return wrong(key, number.to_string(), "a number that is not negative");
         }
+        if let Some(clip) = self.train.clip.filter(|clip| !(clip.is_finite() && *clip > 0.0)) {
+            return wrong(
+                "train.clip",
+                clip.to_string(),
+                "a number above 0, or nothing: then gradients are as long as they are",
+            );
+        }
         if self.scenario.split.is_none() {
             return wrong(
                 "scenario.split",
@@ -354,6 +361,11 @@ mod tests {
             parse(&text).expect("readable").effective(&dataset()).expect_err("nonsense").to_string()
         };
         assert_eq!(says("[train]\nlr = -1.0\n"), "`train.lr` is -1; expected a number that is not negative");
+        let clip = says("[train]\nclip = 0.0\n");
+        assert_eq!(
+            clip,
+            "`train.clip` is 0; expected a number above 0, or nothing: then gradients are as long as they are"
+        );
         assert_eq!(says("[train]\nbatch = 1\n"), "`train.batch` is 1; expected 2 to 1048576");
         assert_eq!(says("[images]\nsize = 2\n"), "`images.size` is 2; expected 8 to 1024 pixels");
         let missing = Recipe::default().effective(&dataset()).expect_err("no split").to_string();

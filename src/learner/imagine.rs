@@ -29,6 +29,13 @@ pub struct GhostSettings {
     /// frequent, between 0.1 and 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
+    /// Whether the loss is a mean over images and ghosts, as in the authors' code: the more ghosts, the less an image counts
+    /// against distillation. Otherwise over images, and ghosts come on top.
+    pub dilute: bool,
+    /// Whether the scale η learns from ghosts too, as in the authors' code. Ghosts that lie over other classes cannot be
+    /// told from them, and the less is made of similarities the less that costs: they pull η down, and with it the slopes
+    /// of real features.
+    pub scale: bool,
     /// Whether `f` itself trains on the images of future classes while they are ghosts: the partial oracle of Table 4.
     /// Only with the generator `real`.
     pub pixels: bool,
@@ -50,6 +57,8 @@ impl Default for GhostSettings {
             per_class: 500,
             train: true,
             share: None,
+            dilute: true,
+            scale: true,
             pixels: false,
             unit: false,
             promote: false,

@@ -4,6 +4,8 @@
 //! v ← m·v + (∇ + d·θ),      θ ← θ − r·v
 //! ```
 //!
+//! where `∇`, the slopes of all parameters as one vector, may be held to a length.
+//!
 //! tch's optimizer is tied to one store of variables; proxies come and go with the tasks, so this is our own (ADR 5);
 //! the arithmetic is libtorch's fused step.
 
@@ -20,6 +22,7 @@ pub struct Sgd {
     rate: Tensor,
     momentum: f64,
     weight_decay: f64,
+    longest: Option<f64>,
 }
 
 impl Sgd {
@@ -31,7 +34,13 @@ impl Sgd {
         let parameters: Vec<Tensor> = parameters.into_iter().collect();
         let velocities = parameters.iter().map(Tensor::zeros_like).collect();
         let device = parameters.first().expect("something to learn").device();
-        Self { parameters, velocities, rate: Tensor::zeros([1], (Kind::Float, device)), momentum, weight_decay }
+        let rate = Tensor::zeros([1], (Kind::Float, device));
+        Self { parameters, velocities, rate, momentum, weight_decay, longest: None }
+    }
+
+    /// The same, whose gradient is shortened to `longest` where it is longer.
+    pub fn clipped(self, longest: Option<f64>) -> Self {
+        Self { longest, ..self }
     }
 
     /// The learning rate of the steps to come.
@@ -43,7 +52,8 @@ impl Sgd {
     pub fn step(&self, loss: &Tensor) {
         torch_shim::clear_gradients(&self.parameters);
         loss.backward();
-        torch_shim::sgd_step(&self.parameters, &self.velocities, &self.rate, self.momentum, self.weight_decay);
+        let (momentum, weight_decay) = (self.momentum, self.weight_decay);
+        torch_shim::sgd_step(&self.parameters, &self.velocities, &self.rate, momentum, weight_decay, self.longest);
     }
 }
 
@@ -88,6 +98,22 @@ mod tests {
             sgd.step(&parameter.square().sum(Kind::Double));
             // The rate is a single-precision number.
             assert!((parameter.double_value(&[0]) - expected).abs() < 1e-7);
+        }
+    }
+
+    /// Slopes 3 and 4 in two tensors, 5 together: with a limit of 1 they are 0.6 and 0.8, with one of 10 as they were. No
+    /// momentum, r = 1.
+    #[test]
+    fn a_long_gradient_is_shortened_and_a_short_one_is_not() {
+        for (longest, expected) in [(Some(1.0), [-0.6, -0.8]), (Some(10.0), [-3.0, -4.0]), (None, [-3.0, -4.0])] {
+            let parameters = [0.0f32, 0.0].map(|value| Tensor::from_slice(&[value]).set_requires_grad(true));
+            let sgd = Sgd::new(parameters.each_ref().map(Tensor::shallow_clone), 0.0, 0.0).clipped(longest);
+            sgd.set_rate(1.0);
+            sgd.step(&(&parameters[0] * 3.0 + &parameters[1] * 4.0).sum(Kind::Float));
+            for (parameter, expected) in parameters.iter().zip(expected) {
+                let value = parameter.double_value(&[0]);
+                assert!((value - expected).abs() < 1e-6, "{longest:?}: {value}, not {expected}");
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The main training of a task: `f` and `clf` on the new images and the memory.
 
+use super::imagine::GhostSettings;
 use super::observer::Event;
 use super::optimizer::{Schedule, Sgd};
 use super::shown::Shown;
@@ -32,6 +33,10 @@ pub struct TrainSettings {
     pub momentum: f64,
     /// Weight decay, on everything that learns.
     pub weight_decay: f64,
+    /// The gradient's greatest length: where all slopes together are longer, they are shortened to it. The slope of a
+    /// direction is as steep as the feature is short, and in a plane features pass close to 0. The paper names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clip: Option<f64>,
     /// Whether proxies of past classes stay as they are until the balanced fine-tune, as in PODNet.
     pub freeze_old_proxies: bool,
 }
@@ -46,6 +51,7 @@ impl Default for TrainSettings {
             schedule: Schedule::Cosine,
             momentum: 0.9,
             weight_decay: 1e-4,
+            clip: None,
             freeze_old_proxies: true,
         }
     }
@@ -68,7 +74,7 @@ impl Learner {
             parameters.push(self.classifier.raw_scale().shallow_clone());
         }
         parameters.extend(lesson.ghosts.iter().map(|ghosts| ghosts.proxies.shallow_clone()));
-        let sgd = Sgd::new(parameters, settings.momentum, settings.weight_decay);
+        let sgd = Sgd::new(parameters, settings.momentum, settings.weight_decay).clipped(settings.clip);
 
         let mut samples = self.readable(lesson);
         if self.settings.ghosts.pixels && lesson.ghosts.is_some() {
@@ -110,7 +116,11 @@ impl Learner {
                 let targets = Tensor::cat(&[targets.shallow_clone(), theirs], 0);
                 let proxies = Tensor::cat(&[self.classifier.proxies(), ghosts.proxies.shallow_clone()], 0);
                 let similarities = self.settings.model.similarity.between(&features, &proxies);
-                terms.push("nca-ghost", loss.classification.loss(&similarities, &scale, &targets));
+                let (images, count) = (shown.slots.len(), rows.size()[0]);
+                let GhostSettings { scale: ghosts_teach, dilute, .. } = self.settings.ghosts;
+                let scale = if ghosts_teach { scale } else { taught_by_first(&scale, images, count) };
+                let mean = loss.classification.loss(&similarities, &scale, &targets);
+                terms.push("nca-ghost", if dilute { mean } else { over_images(&mean, images, count) });
                 if let Some(planes) = &ghosts.planes {
                     terms.push("svm-reg", loss.latent.loss(&new.features, planes) * loss.latent.weight);
                 }
@@ -175,6 +185,17 @@ impl Learner {
     }
 }
 
+/// The scale η of each row, `[images + ghosts, 1]`: the rows of ghosts use it and do not teach it.
+fn taught_by_first(scale: &Tensor, images: usize, ghosts: i64) -> Tensor {
+    let rows = |scale: &Tensor, count: i64| scale.expand([count, 1], false);
+    Tensor::cat(&[rows(scale, images as i64), rows(&scale.detach(), ghosts)], 0)
+}
+
+/// From a mean over images and ghosts the sum over both, divided by the number of images.
+fn over_images(mean: &Tensor, images: usize, ghosts: i64) -> Tensor {
+    mean * ((images as f64 + ghosts as f64) / images as f64)
+}
+
 /// A stage that goes over its images several times.
 pub(super) struct Epochs {
     pub(super) name: &'static str,
@@ -228,6 +249,30 @@ mod tests {
         }
         let error = tally.means(2, 7).expect_err("a NaN");
         assert_eq!(error.to_string(), "`pod` is NaN in task 2, epoch 7, batch 2");
+    }
+
+    /// Three rows alike, two of them ghosts: the loss is the same, and a third of its slope in η is left.
+    #[test]
+    fn ghosts_use_the_scale_and_do_not_teach_it() {
+        let similarities = Tensor::from_slice(&[0.1f32, 0.4, -0.2]).expand([3, 3], false);
+        let targets = Tensor::zeros([3], (Kind::Int64, tch::Device::Cpu));
+        let loss_and_slope = |alone: bool| {
+            let scale = Tensor::from_slice(&[2.0f32]).set_requires_grad(true);
+            let used = if alone { taught_by_first(&scale, 1, 2) } else { scale.shallow_clone() };
+            let loss = crate::loss::Nca::default().loss(&similarities, &used, &targets);
+            loss.backward();
+            (loss.double_value(&[]), scale.grad().double_value(&[0]))
+        };
+        let ((loss, slope), (all_loss, all_slope)) = (loss_and_slope(true), loss_and_slope(false));
+        assert!((loss - all_loss).abs() < 1e-6 && all_slope.abs() > 0.01);
+        assert!((3.0 * slope - all_slope).abs() < 1e-6, "{slope} of {all_slope}");
+    }
+
+    /// Images with losses 1 and 3, ghosts with 5, 6 and 7: the images' mean is 2, and ghosts add 18 / 2 on top.
+    #[test]
+    fn ghosts_on_top_leave_an_image_its_weight() {
+        let mean = Tensor::from_slice(&[1.0, 3.0, 5.0, 6.0, 7.0]).mean(Kind::Double);
+        assert!((over_images(&mean, 2, 3).double_value(&[]) - 11.0).abs() < 1e-12);
     }
 
     #[test]

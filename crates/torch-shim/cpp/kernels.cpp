@@ -87,13 +87,25 @@ void expect(int code, const char *what) {
   }
 }
 
+// The device of this thread's context. A thread that has asked CUDA for nothing yet has none, and memory that the allocator
+// has at hand asks for nothing; waiting for the device makes one.
+int context_device() {
+  int device = 0;
+  if (driver().current_device(&device) != 0) {
+    const auto &guard = *c10::impl::getDeviceGuardImpl(at::kCUDA);
+    guard.synchronizeDevice(guard.getDevice().index());
+    expect(driver().current_device(&device), "cuCtxGetDevice");
+  }
+  return device;
+}
+
 // The compiled kernels, one module for each device that asked.
 class Kernels {
 public:
   void compile(const char *source) {
     const auto &cuda = driver();
-    int device = 0, major = 0, minor = 0;
-    expect(cuda.current_device(&device), "cuCtxGetDevice");
+    const int device = context_device();
+    int major = 0, minor = 0;
     const std::lock_guard<std::mutex> lock(mutex);
     if (modules.count(device) != 0) {
       return;
@@ -123,8 +135,7 @@ public:
   }
 
   void *find(const char *name) {
-    int device = 0;
-    expect(driver().current_device(&device), "cuCtxGetDevice");
+    const int device = context_device();
     const std::lock_guard<std::mutex> lock(mutex);
     auto &function = functions[{device, name}];
     if (function == nullptr) {
@@ -336,7 +347,7 @@ extern "C" {
 
 int shim_kernels_compile(int index, const char *source) {
   return guarded([&] {
-    // Something on the device, so that its context is the current one.
+    // Something on the device, so that CUDA has started there.
     at::empty({1}, at::TensorOptions().device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
     kernels().compile(source);
   });

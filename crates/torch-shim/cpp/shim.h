@@ -26,9 +26,10 @@ int shim_is_channels_last(const void *tensor, int *answer);
 // Forgets the gradients of `count` tensors.
 int shim_clear_gradients(void *const *parameters, int count);
 // One step of SGD with momentum on every parameter that has a gradient, all in a few calls. Velocities start at 0.
-// `rate` is a tensor of one value, so that a captured step reads it anew each time.
+// `rate` is a tensor of one value, so that a captured step reads it anew each time. Gradients that together are longer than
+// `longest` are shortened to that; 0: however long.
 int shim_sgd_step(void *const *parameters, void *const *velocities, int count, const void *rate, double momentum,
-                  double weight_decay);
+                  double weight_decay, double longest);
 
 // One step of Adam on every parameter that has a gradient. Moments start at 0; `counts` are tensors of one value each.
 int shim_adam_step(void *const *parameters, void *const *means, void *const *squares, void *const *counts, int count,

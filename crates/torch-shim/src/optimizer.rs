@@ -17,16 +17,32 @@ pub fn clear_gradients(parameters: &[Tensor]) {
 }
 
 /// `v ← m·v + (∇ + d·θ)`, `θ ← θ − r·v` for every parameter that has a gradient. `rate` is a tensor of one value on the
-/// parameters' device; velocities start at 0.
+/// parameters' device; velocities start at 0. Where the gradients of all parameters together are longer than `longest`,
+/// they are shortened to that first.
 ///
 /// # Panics
 /// If there is not one velocity a parameter, of its kind and size.
-pub fn sgd_step(parameters: &[Tensor], velocities: &[Tensor], rate: &Tensor, momentum: f64, weight_decay: f64) {
+pub fn sgd_step(
+    parameters: &[Tensor],
+    velocities: &[Tensor],
+    rate: &Tensor,
+    momentum: f64,
+    weight_decay: f64,
+    longest: Option<f64>,
+) {
     assert_eq!(parameters.len(), velocities.len(), "one velocity a parameter");
     let (values, speeds) = (pointers(parameters), pointers(velocities));
     // SAFETY: all pointers are those of live tensors of tch's, as many of each as `count` says, only borrowed.
     assume(unsafe {
-        ffi::shim_sgd_step(values.as_ptr(), speeds.as_ptr(), count(&values), rate.as_ptr(), momentum, weight_decay)
+        ffi::shim_sgd_step(
+            values.as_ptr(),
+            speeds.as_ptr(),
+            count(&values),
+            rate.as_ptr(),
+            momentum,
+            weight_decay,
+            longest.unwrap_or(0.0),
+        )
     });
 }
 

@@ -170,7 +170,7 @@ fn a_parameter_without_a_gradient_stays() {
     for expected in [0.5, 0.25] {
         torch_shim::clear_gradients(&parameters);
         parameters[0].square().sum(Kind::Float).backward();
-        torch_shim::sgd_step(&parameters, &velocities, &rate, 0.0, 0.0);
+        torch_shim::sgd_step(&parameters, &velocities, &rate, 0.0, 0.0, None);
         assert_eq!(parameters[0].double_value(&[0]), expected);
     }
     assert_eq!(parameters[1].double_value(&[0]), 2.0);
