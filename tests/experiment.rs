@@ -320,6 +320,41 @@ fn a_ghost_can_be_promoted() {
     assert!(bytes(&whole) == bytes(&parts), "the resumed run gave another record");
 }
 
+/// Ghosts on top of the mean, or that do not teach the scale, change the first task that has them and none before; a limit
+/// to gradients changes the first task.
+#[test]
+fn how_ghosts_and_gradients_count_is_heard() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.complete.epochs = 2;
+    recipe.ghosts.per_class = 40;
+    recipe.ghosts.generator = prescient::model::GeneratorKind::Gaussian(Default::default());
+    let losses = |change: &dyn Fn(&mut Recipe), name: &str| -> [Vec<Line>; 2] {
+        let mut recipe = recipe.clone();
+        change(&mut recipe);
+        let out = folder.path().join(name);
+        Experiment::new(recipe, Device::Cpu).unwrap().run(&out, Some(2), &mut Silent).unwrap();
+        let record = Record::read(&out.join("record.jsonl")).unwrap();
+        [1, 2].map(|task| {
+            let of_task = |line: &&Line| matches!(line, Line::Epoch(epoch) if epoch.task == task);
+            record.lines.iter().filter(of_task).cloned().collect()
+        })
+    };
+    let first_ghost_loss = |lines: &[Line]| {
+        lines.iter().find_map(|line| match line {
+            Line::Epoch(epoch) => epoch.terms.get("nca-ghost").copied(),
+            _ => None,
+        })
+    };
+    let plain = losses(&|_| (), "plain");
+    let on_top = losses(&|recipe| recipe.ghosts.dilute = false, "on-top");
+    let alone = losses(&|recipe| recipe.ghosts.scale = false, "alone");
+    let clipped = losses(&|recipe| recipe.train.clip = Some(0.01), "clipped");
+    assert_eq!([&plain[0], &plain[0]], [&on_top[0], &alone[0]]);
+    assert!(plain[1] != on_top[1] && plain[1] != alone[1] && plain[0] != clipped[0]);
+    assert!(first_ghost_loss(&on_top[1]) > first_ghost_loss(&plain[1]));
+}
+
 /// Features of actual future images: the seal is broken by name, and the record says so.
 #[test]
 fn an_oracle_is_stamped() {

@@ -212,7 +212,11 @@ impl Seen {
             let _ = writeln!(table, "| {} | {steps} | {:.2} | {step:.1} ms | {seen} |", number + 1, to - from);
         }
         if let Some(share) = self.busy() {
-            let _ = writeln!(table, "\nAfter the first epoch the GPU had work {:.0} % of the time.", share * 100.0);
+            let _ = writeln!(
+                table,
+                "\nFrom a second after the first epoch on the GPU had work {:.0} % of the time.",
+                share * 100.0
+            );
         }
         table
     }
@@ -364,6 +368,9 @@ mod tests {
             table.contains("\n| before | | | | 1 | 0.20 s |\n| 1 | 2 | 1.00 | 500.0 ms | 1 | 0.10 s |\n"),
             "{table}"
         );
-        assert!(table.ends_with("\nAfter the first epoch the GPU had work 90 % of the time.\n"), "{table}");
+        assert!(
+            table.ends_with("\nFrom a second after the first epoch on the GPU had work 90 % of the time.\n"),
+            "{table}"
+        );
     }
 }

@@ -101,13 +101,13 @@ mod tests {
         }
     }
 
-    /// Slopes 3 and 4 in two tensors, 5 together: with a limit of 1 they are 0.6 and 0.8, with one of 10 as they were. No
-    /// momentum, r = 1.
+    /// Slopes 3 and 4 in two tensors, 5 together: with a limit of 1 they are 0.6 and 0.8, with one of 10 as they were.
+    /// Weight decay comes on top: θ = 10 and 0, d = 0.1, no momentum, r = 1: 10 − 0.6 − 1 and −0.8, 10 − 3 − 1 and −4.
     #[test]
     fn a_long_gradient_is_shortened_and_a_short_one_is_not() {
-        for (longest, expected) in [(Some(1.0), [-0.6, -0.8]), (Some(10.0), [-3.0, -4.0]), (None, [-3.0, -4.0])] {
-            let parameters = [0.0f32, 0.0].map(|value| Tensor::from_slice(&[value]).set_requires_grad(true));
-            let sgd = Sgd::new(parameters.each_ref().map(Tensor::shallow_clone), 0.0, 0.0).clipped(longest);
+        for (longest, expected) in [(Some(1.0), [8.4, -0.8]), (Some(10.0), [6.0, -4.0]), (None, [6.0, -4.0])] {
+            let parameters = [10.0f32, 0.0].map(|value| Tensor::from_slice(&[value]).set_requires_grad(true));
+            let sgd = Sgd::new(parameters.each_ref().map(Tensor::shallow_clone), 0.0, 0.1).clipped(longest);
             sgd.set_rate(1.0);
             sgd.step(&(&parameters[0] * 3.0 + &parameters[1] * 4.0).sum(Kind::Float));
             for (parameter, expected) in parameters.iter().zip(expected) {

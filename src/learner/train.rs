@@ -34,7 +34,8 @@ pub struct TrainSettings {
     /// Weight decay, on everything that learns.
     pub weight_decay: f64,
     /// The gradient's greatest length: where all slopes together are longer, they are shortened to it. The slope of a
-    /// direction is as steep as the feature is short, and in a plane features pass close to 0. The paper names none.
+    /// direction is as steep as the feature is short, and in a plane features pass close to 0. The paper names none, and
+    /// the balanced fine-tune, which moves no feature, has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clip: Option<f64>,
     /// Whether proxies of past classes stay as they are until the balanced fine-tune, as in PODNet.

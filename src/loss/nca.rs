@@ -46,8 +46,8 @@ pub enum Form {
 }
 
 impl Nca {
-    /// The mean over a batch of similarities `ŷ / η`, `[batch, classes]`, the scale `η`, `[1]`, and the slot of each
-    /// row, `[batch]`.
+    /// The mean over a batch of similarities `ŷ / η`, `[batch, classes]`, the scale `η`, `[1]` or, row by row,
+    /// `[batch, 1]`, and the slot of each row, `[batch]`.
     pub fn loss(&self, similarities: &Tensor, scale: &Tensor, targets: &Tensor) -> Tensor {
         self.losses(similarities, scale, targets).mean(Kind::Float)
     }

@@ -88,7 +88,7 @@ void expect(int code, const char *what) {
 }
 
 // The device of this thread's context. A thread that has asked CUDA for nothing yet has none, and memory that the allocator
-// has at hand asks for nothing; waiting for the device makes one.
+// has at hand asks for nothing; waiting for the device makes one. Threads that learn have one long before they record.
 int context_device() {
   int device = 0;
   if (driver().current_device(&device) != 0) {

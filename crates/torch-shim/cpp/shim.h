@@ -27,7 +27,7 @@ int shim_is_channels_last(const void *tensor, int *answer);
 int shim_clear_gradients(void *const *parameters, int count);
 // One step of SGD with momentum on every parameter that has a gradient, all in a few calls. Velocities start at 0.
 // `rate` is a tensor of one value, so that a captured step reads it anew each time. Gradients that together are longer than
-// `longest` are shortened to that; 0: however long.
+// `longest` are shortened to that, where they are kept too; 0: however long.
 int shim_sgd_step(void *const *parameters, void *const *velocities, int count, const void *rate, double momentum,
                   double weight_decay, double longest);
 

@@ -18,7 +18,7 @@ pub fn clear_gradients(parameters: &[Tensor]) {
 
 /// `v ← m·v + (∇ + d·θ)`, `θ ← θ − r·v` for every parameter that has a gradient. `rate` is a tensor of one value on the
 /// parameters' device; velocities start at 0. Where the gradients of all parameters together are longer than `longest`,
-/// they are shortened to that first.
+/// they are shortened to that first, in place; `longest` is above 0.
 ///
 /// # Panics
 /// If there is not one velocity a parameter, of its kind and size.
