@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::small_recipe;
+use common::{bytes, features, run, small_recipe, terms_of_task_2};
 use prescient::data::{Catalogue, Dataset, Image, Normalization, Sample, Source, Subset, Synthetic, SyntheticSettings};
 use prescient::error::DataError;
 use prescient::evaluation::metrics;
@@ -17,30 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tch::Device;
 
-fn run(recipe: Recipe, out: &Path) -> Record {
-    Experiment::new(recipe, Device::Cpu).unwrap().run(out, None, &mut Silent).unwrap()
-}
-
-fn bytes(run: &Path) -> Vec<u8> {
-    std::fs::read(run.join("record.jsonl")).unwrap()
-}
-
-/// What a task kept to be drawn.
-fn features(run: &Path, task: usize) -> Vec<u8> {
-    std::fs::read(run.join(format!("tasks/{task:02}/features.safetensors"))).unwrap()
-}
-
 fn value(record: &Record, name: &str) -> f64 {
     metrics::find(name).unwrap().value(&record.run(), record.start.tasks.len()).unwrap()
-}
-
-/// The names of the loss's terms in the main training of task 2.
-fn terms_of_task_2(record: &Record) -> Vec<String> {
-    let epochs = record.lines.iter().filter_map(|line| match line {
-        Line::Epoch(epoch) if epoch.stage == "train" && epoch.task == 2 => Some(epoch.terms.keys().cloned()),
-        _ => None,
-    });
-    epochs.flatten().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 #[test]
@@ -259,128 +237,6 @@ fn the_base_model_has_no_answer_for_the_future() {
     }
 }
 
-/// The whole Ghost model in small: it guesses, it resumes byte for byte, and it does without a memory.
-#[test]
-fn the_ghost_model_guesses_and_resumes() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut recipe = small_recipe();
-    recipe.train.epochs = 4;
-    recipe.complete.epochs = 5;
-    recipe.ghosts.per_class = 40;
-    for (name, generator) in [
-        ("gmmn", r#"{ kind = "gmmn", epochs = 10, lr = 1e-3, hidden = 32 }"#),
-        ("gaussian", r#"{ kind = "gaussian" }"#),
-    ] {
-        let text = format!("[ghosts]\ngenerator = {generator}\n");
-        recipe.ghosts.generator = Recipe::parse(&text, Path::new("g.toml")).unwrap().ghosts.generator;
-        let [whole, parts] = ["whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
-        let record = run(recipe.clone(), &whole);
-        for (evaluation, future) in record.evaluations().zip([12, 6, 0]) {
-            let unseen = evaluation.answers.unseen.as_ref();
-            assert_eq!(unseen.is_some(), future > 0, "{name}, task {}", evaluation.task);
-            assert!(unseen.is_none_or(|best| best.slots.iter().all(|slot| slot.index() >= 24 - future)));
-            assert_eq!(evaluation.answers.offset.is_some(), future > 0);
-        }
-        assert_eq!(terms_of_task_2(&record), ["nca-ghost", "pod", "pod-flat", "svm-reg"]);
-
-        Experiment::new(recipe.clone(), Device::Cpu).unwrap().run(&parts, Some(1), &mut Silent).unwrap();
-        Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
-        assert!(bytes(&whole) == bytes(&parts), "{name}: the resumed run gave another record");
-        assert!(features(&whole, 2) == features(&parts, 2), "{name}: the resumed run kept other features");
-    }
-    recipe.memory.per_class = 0;
-    let record = run(recipe, &folder.path().join("no-memory"));
-    let present = metrics::find("present").unwrap().value(&record.run(), 2).unwrap();
-    assert!(present > 0.3, "without a memory the newest classes are still known: {present}");
-}
-
-/// The classes of task 3 start where task 2 kept a place for them: another run than the one that imprints them, and the
-/// place outlives a stop.
-#[test]
-fn a_ghost_can_be_promoted() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut recipe = small_recipe();
-    recipe.complete.epochs = 2;
-    recipe.ghosts.per_class = 40;
-    let text = "[ghosts]\ngenerator = { kind = \"gaussian\" }\n";
-    recipe.ghosts.generator = Recipe::parse(text, Path::new("g.toml")).unwrap().ghosts.generator;
-    let [imprinted, whole, parts] = ["imprinted", "whole", "parts"].map(|name| folder.path().join(name));
-    let without = run(recipe.clone(), &imprinted);
-    recipe.ghosts.promote = true;
-    let with = run(recipe.clone(), &whole);
-    let losses = |record: &Record, task: usize| -> Vec<Line> {
-        let of_task = |line: &&Line| matches!(line, Line::Epoch(epoch) if epoch.task == task);
-        record.lines.iter().filter(of_task).cloned().collect()
-    };
-    assert_eq!(losses(&without, 2), losses(&with, 2));
-    assert_ne!(losses(&without, 3), losses(&with, 3));
-
-    Experiment::new(recipe, Device::Cpu).unwrap().run(&parts, Some(2), &mut Silent).unwrap();
-    Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
-    assert!(bytes(&whole) == bytes(&parts), "the resumed run gave another record");
-}
-
-/// Ghosts on top of the mean, or that do not teach the scale, change the first task that has them and none before; a limit
-/// to gradients changes the first task.
-#[test]
-fn how_ghosts_and_gradients_count_is_heard() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut recipe = small_recipe();
-    recipe.complete.epochs = 2;
-    recipe.ghosts.per_class = 40;
-    recipe.ghosts.generator = prescient::model::GeneratorKind::Gaussian(Default::default());
-    let losses = |change: &dyn Fn(&mut Recipe), name: &str| -> [Vec<Line>; 2] {
-        let mut recipe = recipe.clone();
-        change(&mut recipe);
-        let out = folder.path().join(name);
-        Experiment::new(recipe, Device::Cpu).unwrap().run(&out, Some(2), &mut Silent).unwrap();
-        let record = Record::read(&out.join("record.jsonl")).unwrap();
-        [1, 2].map(|task| {
-            let of_task = |line: &&Line| matches!(line, Line::Epoch(epoch) if epoch.task == task);
-            record.lines.iter().filter(of_task).cloned().collect()
-        })
-    };
-    let first_ghost_loss = |lines: &[Line]| {
-        lines.iter().find_map(|line| match line {
-            Line::Epoch(epoch) => epoch.terms.get("nca-ghost").copied(),
-            _ => None,
-        })
-    };
-    let plain = losses(&|_| (), "plain");
-    let on_top = losses(&|recipe| recipe.ghosts.dilute = false, "on-top");
-    let alone = losses(&|recipe| recipe.ghosts.scale = false, "alone");
-    let clipped = losses(&|recipe| recipe.train.clip = Some(0.01), "clipped");
-    assert_eq!([&plain[0], &plain[0]], [&on_top[0], &alone[0]]);
-    assert!(plain[1] != on_top[1] && plain[1] != alone[1] && plain[0] != clipped[0]);
-    assert!(first_ghost_loss(&on_top[1]) > first_ghost_loss(&plain[1]));
-}
-
-/// Features of actual future images: the seal is broken by name, and the record says so.
-#[test]
-fn an_oracle_is_stamped() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut recipe = small_recipe();
-    recipe.complete.epochs = 5;
-    recipe.ghosts.generator = prescient::model::GeneratorKind::Real;
-    let record = run(recipe, &folder.path().join("oracle"));
-    assert!(record.start.oracle.is_some());
-    assert!(prescient::report::text(&record).starts_with("ORACLE, not a result"));
-    let honest = run(small_recipe(), &folder.path().join("honest"));
-    assert_eq!(honest.start.oracle, None);
-}
-
-#[test]
-fn a_joint_run_with_a_generator_can_be_resumed() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut recipe = small_recipe();
-    recipe.train.epochs = 1;
-    recipe.scenario.split = Some("24".parse().unwrap());
-    recipe.ghosts.generator = prescient::model::GeneratorKind::Gaussian(Default::default());
-    let out = folder.path().join("joint");
-    run(recipe, &out);
-    assert_eq!(Experiment::resume(&out, Device::Cpu, None, &mut Silent).unwrap().evaluations().count(), 1);
-}
-
 #[test]
 fn ucir_and_joint_training_run_too() {
     let folder = tempfile::tempdir().unwrap();
@@ -392,106 +248,6 @@ fn ucir_and_joint_training_run_too() {
 
     recipe.scenario.split = Some("24".parse().unwrap());
     assert_eq!(run(recipe, &folder.path().join("joint")).evaluations().count(), 1);
-}
-
-/// Table 4's oracles: each names how it breaks the rules, and only they read the future.
-#[test]
-fn every_oracle_says_how_it_breaks_the_rules() {
-    let folder = tempfile::tempdir().unwrap();
-    let says = |name: &str, change: &dyn Fn(&mut Recipe)| {
-        let mut recipe = small_recipe();
-        recipe.train.epochs = 1;
-        recipe.complete.epochs = 2;
-        change(&mut recipe);
-        let record = run(recipe, &folder.path().join(name));
-        assert_eq!(record.evaluations().count(), record.start.tasks.len());
-        record.start.oracle.unwrap_or_default()
-    };
-    let real = prescient::model::GeneratorKind::Real;
-    let partial = says("partial", &|recipe| {
-        recipe.ghosts.generator = real.clone();
-        recipe.ghosts.pixels = true;
-    });
-    assert!(partial.starts_with("partial oracle"), "{partial}");
-    let full = says("full", &|recipe| recipe.scenario.split = Some("24".parse().unwrap()));
-    assert!(full.starts_with("full oracle"), "{full}");
-
-    let mut recipe = small_recipe();
-    recipe.ghosts.pixels = true;
-    let refused = Experiment::new(recipe, Device::Cpu).err().unwrap().to_string();
-    assert!(refused.contains("`ghosts.pixels`") && refused.contains("real"), "{refused}");
-}
-
-fn ghost_recipe() -> Recipe {
-    let mut recipe = small_recipe();
-    recipe.train.epochs = 1;
-    recipe.finetune.epochs = 1;
-    recipe.complete.epochs = 3;
-    recipe.complete.batch = 256;
-    recipe.calibrate.give_up = 0.05;
-    recipe.ghosts.per_class = 20;
-    recipe.ghosts.unit = true;
-    let gmmn = prescient::model::generator::Gmmn { epochs: 5, lr: 1e-3, hidden: 32, ..Default::default() };
-    recipe.ghosts.generator = prescient::model::GeneratorKind::Gmmn(gmmn);
-    recipe
-}
-
-/// Each part can be taken out by its recipe, and what is left runs to its end without it.
-#[test]
-fn any_one_part_can_be_left_out() {
-    let folder = tempfile::tempdir().unwrap();
-    let left_out = |name: &str, change: &dyn Fn(&mut Recipe)| {
-        let mut recipe = ghost_recipe();
-        change(&mut recipe);
-        run(recipe, &folder.path().join(name))
-    };
-    let stages = |record: &Record| -> Vec<String> {
-        let stages = record.lines.iter().filter_map(|line| match line {
-            Line::Epoch(epoch) => Some(epoch.stage.clone()),
-            _ => None,
-        });
-        stages.collect()
-    };
-    let whole = left_out("whole", &|_| ());
-    assert!(["nca-ghost", "svm-reg", "pod"].iter().all(|term| terms_of_task_2(&whole).contains(&term.to_string())));
-    let no_svm = left_out("svm", &|recipe| recipe.loss.latent.weight = 0.0);
-    assert!(!terms_of_task_2(&no_svm).contains(&"svm-reg".to_owned()));
-    let no_distillation = left_out("distillation", &|recipe| recipe.loss.distillation = DistillationKind::None);
-    assert!(!terms_of_task_2(&no_distillation).contains(&"pod".to_owned()));
-    let no_memory = left_out("memory", &|recipe| recipe.memory.per_class = 0);
-    assert!(!stages(&no_memory).contains(&"finetune".to_owned()), "nothing to balance with");
-    let no_balance = left_out("balance", &|recipe| {
-        recipe.finetune.epochs = 0;
-        recipe.complete.balanced = false;
-    });
-    assert!(!stages(&no_balance).contains(&"finetune".to_owned()));
-    let no_ghosts = left_out("ghosts", &|recipe| recipe.ghosts.generator = prescient::model::GeneratorKind::None);
-    assert!(no_ghosts.evaluations().all(|evaluation| evaluation.answers.unseen.is_none()));
-    let no_ghosts_in_training = left_out("training", &|recipe| recipe.ghosts.train = false);
-    assert!(terms_of_task_2(&no_ghosts_in_training).contains(&"nca".to_owned()));
-    assert!(no_ghosts_in_training.evaluations().next().unwrap().answers.unseen.is_some(), "it still guesses");
-}
-
-/// After task 1 twelve classes are seen and twelve are not; the base model has nothing to look at.
-#[test]
-fn ghosts_can_be_inspected() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ghost");
-    run(ghost_recipe(), &path);
-    let inspect = |path: &Path, task| Experiment::inspect(path, Device::Cpu, task);
-    let first = inspect(&path, Some(1)).unwrap();
-    assert_eq!((first.task, first.classes.len()), (1, 24));
-    assert_eq!(first.classes.iter().filter(|likeness| likeness.seen).count(), 12);
-    for likeness in &first.classes {
-        assert!((0.0..=180.0).contains(&likeness.turned) && likeness.spread > 0.0, "{likeness:?}");
-        assert!((0.0..=1.0).contains(&likeness.agree) && likeness.mmd > -1e-6, "{likeness:?}");
-    }
-    assert_eq!(inspect(&path, None).unwrap().task, 2, "the last task has no future left");
-    assert_eq!(first, inspect(&path, Some(1)).unwrap(), "the same every time");
-    assert!(inspect(&path, Some(3)).err().unwrap().to_string().contains("nothing imagined after task 3"));
-    let base = folder.path().join("base");
-    run(small_recipe(), &base);
-    assert!(inspect(&base, None).err().unwrap().to_string().contains("imagines nothing"));
 }
 
 /// Settings are compared on held-out training images: no test image is read, and the report says what it shows.

@@ -4,8 +4,7 @@
 mod common;
 
 use assert_cmd::Command;
-use common::assert_audited;
-use common::{drawn_features, npy};
+use common::{assert_audited, drawn_features, npy, run};
 use prescient::evaluation::metrics;
 use prescient::experiment::record::Line;
 use prescient::experiment::{Experiment, Recipe, Record};
@@ -63,10 +62,6 @@ fn recipe(at: &Path, backbone: &str, generator: &str) -> Recipe {
 
 const MLP: &str = r#"{ kind = "mlp", width = 64, features = 32 }"#;
 const GMMN: &str = r#"{ kind = "gmmn", epochs = 20, lr = 1e-3, hidden = 32 }"#;
-
-fn run(recipe: Recipe, out: &Path) -> Record {
-    Experiment::new(recipe, Device::Cpu).unwrap().run(out, None, &mut Silent).unwrap()
-}
 
 fn last(record: &Record, name: &str) -> f64 {
     metrics::find(name).unwrap().value(&record.run(), record.start.tasks.len()).unwrap()

@@ -53,8 +53,8 @@ fn keys() -> String {
     format!(
         "# Every key with its default, which is the paper's value where the paper gives one.\n\
          # Left out here: scenario.split, which every recipe must give; what the dataset decides\n\
-         # (images.size, images.resize, images.crop, images.flip, images.normalization); and what does\n\
-         # nothing unless it is given: train.later_lr, train.clip, ghosts.share (each a number).\n\n{}\n{}",
+         # (images.size, images.resize, images.crop, images.flip, images.normalization); and numbers\n\
+         # that have no default: train.later_lr, train.clip, ghosts.share.\n\n{}\n{}",
         Recipe::default().to_toml(),
         other_keys()
     )

@@ -3,8 +3,10 @@
 
 use prescient::audit::audit;
 use prescient::data::{Dataset, Files, Image, Source, Subset, Synthetic, SyntheticSettings};
+use prescient::experiment::record::Line;
 use prescient::experiment::{Experiment, Recipe, Record, overridden};
 use prescient::learner::Silent;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tch::Device;
 
@@ -41,6 +43,30 @@ pub fn small_recipe() -> Recipe {
     let mut recipe = Recipe::parse(text, Path::new("small.toml")).unwrap();
     recipe.data = Source::Synthetic(SyntheticSettings { train: 20, test: 8, ..Default::default() });
     recipe
+}
+
+/// Runs a recipe to its end.
+pub fn run(recipe: Recipe, out: &Path) -> Record {
+    Experiment::new(recipe, Device::Cpu).unwrap().run(out, None, &mut Silent).unwrap()
+}
+
+/// A run's record, byte for byte.
+pub fn bytes(run: &Path) -> Vec<u8> {
+    std::fs::read(run.join("record.jsonl")).unwrap()
+}
+
+/// The names of the loss's terms in the main training of task 2.
+pub fn terms_of_task_2(record: &Record) -> Vec<String> {
+    let epochs = record.lines.iter().filter_map(|line| match line {
+        Line::Epoch(epoch) if epoch.stage == "train" && epoch.task == 2 => Some(epoch.terms.keys().cloned()),
+        _ => None,
+    });
+    epochs.flatten().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// What a task kept to be drawn.
+pub fn features(run: &Path, task: usize) -> Vec<u8> {
+    std::fs::read(run.join(format!("tasks/{task:02}/features.safetensors"))).unwrap()
 }
 
 /// An image of one colour with a little noise, of the given size.
