@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{bytes, features, run, small_recipe, terms_of_task_2};
+use common::{Stages, bytes, features, run, small_recipe, terms_of_task_2};
 use prescient::data::{Catalogue, Dataset, Image, Normalization, Sample, Source, Subset, Synthetic, SyntheticSettings};
 use prescient::error::DataError;
 use prescient::evaluation::metrics;
@@ -160,6 +160,21 @@ impl Observer for Clock {
             }
             _ => {}
         }
+    }
+}
+
+/// Batches of 32, two epochs. Task 1 has 12 classes of 20 images, 8 steps an epoch. Tasks 2 and 3 have 6, and 12 and 18 old ones
+/// of 5: seen once 180 and 210 images, 6 and 7 steps; four times 360 and 480, 12 and 15 steps; not at all 120, 4 steps.
+#[test]
+fn the_past_is_seen_as_often_as_the_recipe_says() {
+    let folder = tempfile::tempdir().unwrap();
+    for (repeat, steps) in [(1, [16, 12, 14]), (4, [16, 24, 30]), (0, [16, 8, 8])] {
+        let mut recipe = small_recipe();
+        recipe.memory.repeat = repeat;
+        let mut stages = Stages::default();
+        let experiment = Experiment::new(recipe, Device::Cpu).unwrap();
+        experiment.run(&folder.path().join(repeat.to_string()), None, &mut stages).unwrap();
+        assert_eq!(stages.of("train"), steps, "{repeat} times");
     }
 }
 

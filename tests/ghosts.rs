@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{bytes, features, run, small_recipe, terms_of_task_2};
+use common::{Stages, bytes, features, run, small_recipe, terms_of_task_2};
 use prescient::evaluation::metrics;
 use prescient::experiment::record::{Epoch, Line};
 use prescient::experiment::{Experiment, Recipe, Record};
@@ -114,6 +114,71 @@ fn how_ghosts_and_gradients_count_is_heard() {
     assert!(ghost_loss(&on_top) > ghost_loss(&whole));
     let clipped = changed("clipped", &|recipe| recipe.train.clip = Some(0.01));
     assert_ne!(epochs(&whole, 1), epochs(&clipped, 1));
+}
+
+/// Ghosts in the first task: it has their loss and their planes, its classes to come get a place that the next task starts
+/// from, and a stop changes nothing. `g` learns before the first epoch, and actual images are looked at without it.
+#[test]
+fn ghosts_can_come_first() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, generator) in [
+        ("gmmn", ghost_recipe().ghosts.generator),
+        ("gaussian", GeneratorKind::Gaussian(Default::default())),
+        ("real", GeneratorKind::Real),
+    ] {
+        let mut recipe = ghost_recipe();
+        recipe.ghosts.generator = generator;
+        recipe.ghosts.promote = true;
+        let [later, whole, parts] =
+            ["later", "whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
+        let later = run(recipe.clone(), &later);
+        recipe.ghosts.first = true;
+        let first = run(recipe.clone(), &whole);
+        let terms = |record: &Record| -> Vec<String> {
+            let train = epochs(record, 1).into_iter().filter(|epoch| epoch.stage == "train");
+            train.flat_map(|epoch| epoch.terms.keys().cloned()).collect()
+        };
+        assert_eq!((terms(&later), terms(&first)), (vec!["nca".into()], vec!["nca-ghost".into(), "svm-reg".into()]));
+        let caught_up = epochs(&first, 1).iter().any(|epoch| epoch.stage == "refresh");
+        assert_eq!(caught_up, name != "real", "{name}");
+        assert!(
+            !epochs(&first, 2).iter().any(|epoch| epoch.stage == "refresh"),
+            "{name}: g knows the last task's features"
+        );
+
+        Experiment::new(recipe, Device::Cpu).unwrap().run(&parts, Some(1), &mut Silent).unwrap();
+        Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
+        assert!(bytes(&whole) == bytes(&parts), "{name}: the resumed run gave another record");
+    }
+}
+
+/// Three epochs, ghosts drawn anew after every one: the first is the same as without, the others are not; `g` and the planes
+/// catch up twice in task 2, the one that trains with ghosts, and the bar is told how much is left each time.
+#[test]
+fn ghosts_can_be_drawn_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = |record: &Record, task| -> Vec<Epoch> {
+        epochs(record, task).into_iter().filter(|epoch| epoch.stage == "train").cloned().collect()
+    };
+    for (name, generator) in [("gmmn", ghost_recipe().ghosts.generator), ("real", GeneratorKind::Real)] {
+        let mut recipe = ghost_recipe();
+        recipe.ghosts.generator = generator;
+        recipe.train.epochs = 3;
+        let once = run(recipe.clone(), &folder.path().join(format!("{name}-once")));
+        recipe.ghosts.refresh = 1;
+        let mut stages = Stages::default();
+        let experiment = Experiment::new(recipe, Device::Cpu).unwrap();
+        let anew = experiment.run(&folder.path().join(name), Some(2), &mut stages).unwrap();
+        assert_eq!(train(&once, 1), train(&anew, 1));
+        let (once, again) = (train(&once, 2), train(&anew, 2));
+        assert_eq!(once[0], again[0]);
+        assert_ne!(once[1], again[1]);
+        let learned = if name == "gmmn" { 2 } else { 0 };
+        assert_eq!(stages.of("refresh").len(), learned, "{name}");
+        assert_eq!(stages.of("svm").len(), 3, "{name}");
+        // 6 new classes of 20 images and 12 old ones of 5, 32 a batch: 6 steps an epoch. Task 1 has 12 classes of 20: 8.
+        assert_eq!(stages.of("train"), [24, 18, 12, 6], "{name}");
+    }
 }
 
 /// Each part can be taken out by its recipe, and what is left runs to its end without it.

@@ -41,7 +41,7 @@ impl Learner {
 
         let proxies = self.classifier.blocks().iter().map(Tensor::shallow_clone);
         let sgd = Sgd::new(proxies, self.settings.train.momentum, self.settings.train.weight_decay);
-        let stage = Epochs { name: "finetune", epochs, lr, schedule: Schedule::Constant };
+        let stage = Epochs { name: "finetune", epochs, lr, schedule: Schedule::Constant, ghosts: false };
         self.epochs(stage, lesson, &samples, &sgd, |learner, _, shown| {
             let features = learner.network.look(&learner.images(shown)).features;
             let similarities = learner.classifier.similarities(&features);

@@ -21,10 +21,17 @@ use tch::{Device, Kind, Tensor, no_grad};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GhostSettings {
-    /// Ghosts of each future class, drawn once a task.
+    /// Ghosts of each future class.
     pub per_class: usize,
     /// Whether ghosts take part in the main training (Eq. 4 and 5), rather than in the complete classifier alone.
     pub train: bool,
+    /// Whether they do so in the first task too, from features of an `f` that knows nothing yet: the more reason to draw
+    /// them anew. While all images of its classes are there, most room can be made. In the paper ghosts come with the
+    /// second task.
+    pub first: bool,
+    /// After how many epochs they are drawn anew for the `f` of that moment: `g` learns its features, planes are laid
+    /// anew, and proxies go on from where they are. 0: once a task, as in the paper.
+    pub refresh: usize,
     /// Ghosts a batch, as a share of its images; unless given, as many as make ghosts and images of a class equally
     /// frequent, between 0.1 and 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +50,7 @@ pub struct GhostSettings {
     /// directions only, and long features of a class would outweigh its short ones.
     pub unit: bool,
     /// Whether a class that arrives starts from the proxy of its ghosts, the place that was kept for it, rather than being
-    /// imprinted from its images. From task 3 on: before, no ghosts have trained.
+    /// imprinted from its images. From task 3 on, or 2 where ghosts come first: before, no ghosts have trained.
     pub promote: bool,
     /// At most so many real features of a class on the other side of each plane.
     pub svm_limit: usize,
@@ -56,6 +63,8 @@ impl Default for GhostSettings {
         Self {
             per_class: 500,
             train: true,
+            first: false,
+            refresh: 0,
             share: None,
             dilute: true,
             scale: true,
@@ -71,7 +80,7 @@ impl Default for GhostSettings {
 /// The ghosts that take part in the training of a task.
 pub(super) struct Ghosts {
     /// `[ghosts, width]`.
-    features: Tensor,
+    pub(super) features: Tensor,
     /// Their slots, `[ghosts]`.
     targets: Tensor,
     /// The proxies of future classes, which learn: `[future, width]`.
@@ -122,21 +131,33 @@ impl Learner {
 
     /// Trains `g` on the features of all seen classes.
     pub(super) fn train_generator(&mut self, lesson: &mut Lesson<'_>) -> Result<(), LearnError> {
-        let task = lesson.task.number();
-        lesson.bank = Some(self.bank(lesson)?);
+        let seed = self.seeds.number("generator", lesson.task.number());
+        let bank = self.bank(lesson)?;
+        self.fit_generator(lesson, &bank, seed, "generator")?;
+        lesson.bank = Some(bank);
+        Ok(())
+    }
+
+    /// Trains `g` on the features of `bank`, where there is a `g` that learns.
+    pub(super) fn fit_generator(
+        &mut self,
+        lesson: &mut Lesson<'_>,
+        bank: &FeatureBank,
+        seed: i64,
+        stage: &'static str,
+    ) -> Result<(), LearnError> {
         if self.generator.is_none() {
             self.generator = self.fresh_generator(self.seeds)?;
         }
-        let seed = self.seeds.number("generator", task);
-        if let (Some(generator), Some(bank)) = (&mut self.generator, &lesson.bank) {
-            fit(&mut **generator, bank, seed, "generator", lesson.task.number(), &mut *lesson.observer)?;
+        match &mut self.generator {
+            Some(generator) => fit(&mut **generator, bank, seed, stage, lesson.task.number(), &mut *lesson.observer),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The features of all seen classes under the present `f`: of every image of the new ones, of the memory of the old
     /// ones; mirrored too, where mirroring is allowed.
-    fn bank(&self, lesson: &Lesson<'_>) -> Result<FeatureBank, LearnError> {
+    pub(super) fn bank(&self, lesson: &Lesson<'_>) -> Result<FeatureBank, LearnError> {
         let samples = self.readable(lesson);
         let mut bank: BTreeMap<Slot, Vec<Tensor>> = BTreeMap::new();
         let mirror = self.settings.view.augmentation.flip.then_some(Pass::LookMirrored);
@@ -180,9 +201,13 @@ impl Learner {
         }
     }
 
-    /// The ghosts that train with this task: of `C^{t+1:T}`, from `g^{t−1}`.
-    pub(super) fn training_ghosts(&self, lesson: &mut Lesson<'_>) -> Result<Ghosts, LearnError> {
+    /// The ghosts that train with this task: of `C^{t+1:T}`, from `g^{t−1}`, or in the first task from a `g` that has
+    /// learned the features of a fresh `f`.
+    pub(super) fn training_ghosts(&mut self, lesson: &mut Lesson<'_>) -> Result<Ghosts, LearnError> {
         let task = lesson.task;
+        if task.is_first() {
+            self.catch_up(lesson, 0)?;
+        }
         let by_class = self.ghosts_of(lesson, task.future(), self.seeds.child("training ghosts", task.number()))?;
         let settings = &self.settings;
         let real = self.classifier.proxies();
@@ -209,7 +234,7 @@ impl Learner {
     }
 
     /// One plane for each future class, between its ghosts and the seen features under `f^{t−1}`.
-    fn planes(&self, lesson: &mut Lesson<'_>, ghosts: &FeatureBank) -> Result<Planes, LearnError> {
+    pub(super) fn planes(&self, lesson: &mut Lesson<'_>, ghosts: &FeatureBank) -> Result<Planes, LearnError> {
         lesson.observer.notice(&Event::StageStarted { stage: "svm", steps: 0 });
         let width = self.network.width();
         let mut negatives = Vec::new();

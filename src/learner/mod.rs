@@ -10,6 +10,7 @@ mod imagine;
 mod inspect;
 pub mod observer;
 mod optimizer;
+mod refresh;
 mod remember;
 mod scatter;
 mod shown;
@@ -160,15 +161,14 @@ impl Learner {
         let mut lesson = self.lesson(task, observer)?;
         // The base model knows nothing of the future.
         let imagines = self.imagines();
-        for stage in plan(&task).into_iter().filter(|stage| imagines || !stage.needs_generator()) {
+        for stage in
+            plan(&task, self.settings.ghosts.first).into_iter().filter(|stage| imagines || !stage.needs_generator())
+        {
             lesson.album.loader.data().enter(stage.name());
             match stage {
                 Stage::Imprint => self.imprint(&mut lesson)?,
                 Stage::Train { ghosts } => {
-                    if ghosts && imagines && self.settings.ghosts.train {
-                        lesson.ghosts = Some(self.training_ghosts(&mut lesson)?);
-                    }
-                    self.train(&mut lesson)?;
+                    self.train(&mut lesson, ghosts && imagines && self.settings.ghosts.train)?;
                     let trained = lesson.ghosts.as_ref().filter(|_| self.settings.ghosts.promote);
                     self.promised = trained.map(|ghosts| ghosts.proxies.detach().copy());
                 }

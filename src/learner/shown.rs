@@ -78,13 +78,14 @@ type Shows<'a, T> = Box<dyn Iterator<Item = Result<T, LearnError>> + 'a>;
 
 impl Learner {
     /// One pass over `samples`, all of which the task must be allowed to learn from.
-    pub(super) fn show<'a>(
-        &'a self,
+    /// What is shown outlives the pass: a recorded step keeps a batch.
+    pub(super) fn show<'s, 'a: 's>(
+        &'s self,
         album: &'a Album,
         samples: &[Sample],
         pass: Pass,
         batch: usize,
-    ) -> Shows<'a, Shown<'a>> {
+    ) -> Shows<'s, Shown<'a>> {
         match &album.stock {
             Some(stock) => {
                 album.loader.data().use_again(Usage::Learn, samples);
@@ -113,7 +114,7 @@ impl Learner {
     }
 
     fn show_stock<'a>(
-        &'a self,
+        &self,
         stock: &'a Stock,
         album: &Album,
         samples: Vec<Sample>,

@@ -59,13 +59,16 @@ impl Default for TrainSettings {
 }
 
 impl Learner {
-    /// Trains `f` and `clf`.
-    pub(super) fn train(&mut self, lesson: &mut Lesson<'_>) -> Result<(), LearnError> {
+    /// Trains `f` and `clf`, with ghosts of the future where they take part.
+    pub(super) fn train(&mut self, lesson: &mut Lesson<'_>, ghosts: bool) -> Result<(), LearnError> {
         let settings = self.settings.train;
         if lesson.task.is_first() {
             let (classes, width) = (lesson.task.present().len(), self.network.width());
             let proxies = drawn(self.seeds.number("first proxies", 0), || fresh_proxies(classes, width));
             self.classifier.add(&proxies.to_device(self.device));
+        }
+        if ghosts {
+            lesson.ghosts = Some(self.training_ghosts(lesson)?);
         }
         let mut parameters = self.network.parameters();
         let blocks = self.classifier.blocks();
@@ -77,12 +80,22 @@ impl Learner {
         parameters.extend(lesson.ghosts.iter().map(|ghosts| ghosts.proxies.shallow_clone()));
         let sgd = Sgd::new(parameters, settings.momentum, settings.weight_decay).clipped(settings.clip);
 
-        let mut samples = self.readable(lesson);
+        let data = lesson.album.loader.data();
+        let mut samples = data.present();
+        for _ in 0..self.settings.memory.repeat {
+            samples.extend(data.memory());
+        }
         if self.settings.ghosts.pixels && lesson.ghosts.is_some() {
-            samples.extend(lesson.album.loader.data().future_of_an_oracle());
+            samples.extend(data.future_of_an_oracle());
         }
         let lr = settings.later_lr.filter(|_| !lesson.task.is_first()).unwrap_or(settings.lr);
-        let stage = Epochs { name: "train", epochs: settings.epochs, lr, schedule: settings.schedule };
+        let stage = Epochs {
+            name: "train",
+            epochs: settings.epochs,
+            lr,
+            schedule: settings.schedule,
+            ghosts: lesson.ghosts.is_some(),
+        };
         self.network.stir();
         self.epochs(stage, lesson, &samples, &sgd, Self::terms)?;
         self.network.settle();
@@ -140,7 +153,7 @@ impl Learner {
 
     /// Runs the epochs of a stage.
     pub(super) fn epochs(
-        &self,
+        &mut self,
         stage: Epochs,
         lesson: &mut Lesson<'_>,
         samples: &[Sample],
@@ -149,17 +162,24 @@ impl Learner {
     ) -> Result<(), LearnError> {
         let seeds = self.seeds.child(stage.name, lesson.task.number());
         let (album, batch) = (lesson.album.clone(), self.settings.train.batch);
-        let steps = stage.epochs * samples.len().div_ceil(batch);
-        lesson.observer.notice(&Event::StageStarted { stage: stage.name, steps });
+        let steps = samples.len().div_ceil(batch);
+        let mut begins = true;
         let mut taken = Steps::new(self.device, self.settings.compute.graphs);
         for epoch in 0..stage.epochs {
             let lr = stage.schedule.rate(stage.lr, epoch, stage.epochs);
             sgd.set_rate(lr);
+            if stage.ghosts && self.refreshes(lesson, epoch) {
+                begins = self.refresh(lesson, epoch)?;
+            }
+            if std::mem::take(&mut begins) {
+                let steps = steps * (stage.epochs - epoch);
+                lesson.observer.notice(&Event::StageStarted { stage: stage.name, steps });
+            }
             let mut tally = Tally::default();
             let seeds = seeds.child("epoch", epoch);
             for (number, shown) in self.show(&album, samples, Pass::Learn(seeds), batch).enumerate() {
                 let mut shown = shown?;
-                shown.ghosts = lesson.ghosts.as_ref().map(|ghosts| {
+                shown.ghosts = lesson.ghosts.as_ref().filter(|_| stage.ghosts).map(|ghosts| {
                     ghosts.pick(shown.slots.len(), &mut seeds.child("batch", number).stream("ghosts", 0))
                 });
                 // BatchNorm has no variance of a single value: a batch of one, left over at the end, sits out.
@@ -203,6 +223,8 @@ pub(super) struct Epochs {
     pub(super) epochs: usize,
     pub(super) lr: f64,
     pub(super) schedule: Schedule,
+    /// Whether ghosts take part.
+    pub(super) ghosts: bool,
 }
 
 /// The terms of an epoch's batches. They stay on the device until the epoch is over, so that no step waits for them.

@@ -11,7 +11,7 @@
 use crate::model::norm::unit_rows;
 use crate::svm::Plane;
 use serde::{Deserialize, Serialize};
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Kind, Tensor, no_grad};
 
 /// The latent regularization's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +50,14 @@ impl Planes {
             normals: Tensor::stack(&normals, 0).to_device(device),
             biases: Tensor::from_slice(&biases).to_device(device),
         }
+    }
+
+    /// Moves each plane to where `other` has it: in place, so that whoever holds them sees the new ones.
+    pub fn move_to(&self, other: &Planes) {
+        no_grad(|| {
+            self.normals.shallow_clone().copy_(&other.normals);
+            self.biases.shallow_clone().copy_(&other.biases);
+        });
     }
 }
 

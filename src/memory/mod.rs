@@ -20,11 +20,14 @@ pub struct MemorySettings {
     pub per_class: usize,
     /// Which ones.
     pub selection: Selection,
+    /// How often each is seen in an epoch of the main training; an image of a new class is seen once. With two new classes
+    /// of 6000 digits each, what is seen once makes up one image in a hundred.
+    pub repeat: usize,
 }
 
 impl Default for MemorySettings {
     fn default() -> Self {
-        Self { per_class: 20, selection: Selection::Herding }
+        Self { per_class: 20, selection: Selection::Herding, repeat: 1 }
     }
 }
 

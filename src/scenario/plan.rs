@@ -3,7 +3,7 @@
 //! | step | what | when |
 //! | --- | --- | --- |
 //! | 1 | proxies of the new classes are imprinted from their images under `f^{t−1}` | t ≥ 2 |
-//! | 2 | train `f` and `clf`; with ghosts of the future when 1 < t < T | all |
+//! | 2 | train `f` and `clf`; with ghosts of the future when 1 < t < T, on demand when t = 1 too | all |
 //! | 3 | balanced fine-tune of `clf` on the memory, `f` frozen | t ≥ 2 |
 //! | 4 | herd exemplars of the new classes with `f^t` | all |
 //! | 5 | train `g` on features of all seen classes | t < T |
@@ -59,13 +59,13 @@ impl Stage {
     }
 }
 
-/// The stages of `task`, in order.
-pub fn plan(task: &Task<'_>) -> Vec<Stage> {
+/// The stages of `task`, in order; where `ghosts_first`, ghosts take part from the first task on.
+pub fn plan(task: &Task<'_>, ghosts_first: bool) -> Vec<Stage> {
     let (first, last) = (task.is_first(), task.is_last());
     let stages = [
         (!first, Stage::Imprint),
-        // Task 1 has no generator yet, the last task no future left: errata 5.
-        (true, Stage::Train { ghosts: !first && !last }),
+        // Task 1 has no generator yet, unless one is made for it; the last task has no future left: errata 5.
+        (true, Stage::Train { ghosts: (!first || ghosts_first) && !last }),
         (!first, Stage::Finetune),
         (true, Stage::Remember),
         (!last, Stage::TrainGenerator),
@@ -82,10 +82,14 @@ mod tests {
     use crate::scenario::{Order, Scenario, Split};
 
     fn plans(split: &str) -> Vec<Vec<Stage>> {
+        plans_with(split, false)
+    }
+
+    fn plans_with(split: &str, ghosts_first: bool) -> Vec<Vec<Stage>> {
         let split: Split = split.parse().expect(split);
         let names: Vec<String> = (0..split.classes()).map(|i| i.to_string()).collect();
         let scenario = Scenario::new(&names, &Order::Listed, &split).expect("a scenario");
-        scenario.iter().map(|task| plan(&task)).collect()
+        scenario.iter().map(|task| plan(&task, ghosts_first)).collect()
     }
 
     #[test]
@@ -99,6 +103,17 @@ mod tests {
                 vec![Imprint, Train { ghosts: false }, Finetune, Remember, Evaluate],
             ]
         );
+    }
+
+    #[test]
+    fn ghosts_can_come_first_and_never_last() {
+        let trains = |plans: Vec<Vec<Stage>>| -> Vec<bool> {
+            let stages = plans.into_iter().flatten();
+            stages.filter_map(|stage| if let Train { ghosts } = stage { Some(ghosts) } else { None }).collect()
+        };
+        assert_eq!(trains(plans_with("6+2+2", true)), [true, true, false]);
+        assert_eq!(trains(plans_with("6+2+2", false)), [false, true, false]);
+        assert_eq!(trains(plans_with("10", true)), [false], "one task has no future");
     }
 
     #[test]

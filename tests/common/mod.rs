@@ -5,7 +5,7 @@ use prescient::audit::audit;
 use prescient::data::{Dataset, Files, Image, Source, Subset, Synthetic, SyntheticSettings};
 use prescient::experiment::record::Line;
 use prescient::experiment::{Experiment, Recipe, Record, overridden};
-use prescient::learner::Silent;
+use prescient::learner::{Event, Observer, Silent};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tch::Device;
@@ -48,6 +48,25 @@ pub fn small_recipe() -> Recipe {
 /// Runs a recipe to its end.
 pub fn run(recipe: Recipe, out: &Path) -> Record {
     Experiment::new(recipe, Device::Cpu).unwrap().run(out, None, &mut Silent).unwrap()
+}
+
+/// What stages were begun, with how many steps.
+#[derive(Default)]
+pub struct Stages(Vec<(&'static str, usize)>);
+
+impl Stages {
+    /// The steps of every stage called `name`.
+    pub fn of(&self, name: &str) -> Vec<usize> {
+        self.0.iter().filter(|(stage, _)| *stage == name).map(|(_, steps)| *steps).collect()
+    }
+}
+
+impl Observer for Stages {
+    fn notice(&mut self, event: &Event<'_>) {
+        if let Event::StageStarted { stage, steps } = event {
+            self.0.push((stage, *steps));
+        }
+    }
 }
 
 /// A run's record, byte for byte.
