@@ -4,10 +4,10 @@
 mod common;
 
 use assert_cmd::Command;
-use common::{drawn_photos, real_data, real_photos, small_recipe};
+use common::{assert_audited, drawn_photos, real_data, real_photos, recipes_of, small_recipe};
 use prescient::audit::{Audit, audit};
 use prescient::data::{Dataset, Files, Mnist, Subset};
-use prescient::experiment::{Experiment, Recipe};
+use prescient::experiment::{Experiment, Recipe, overridden};
 use prescient::learner::Silent;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -463,6 +463,15 @@ fn the_digits_pass() {
         std::fs::write(folder.path().join(format!("{side}-labels-idx1-ubyte")), labels).unwrap();
     }
     passes("mnist-podnet", &["train.epochs=1", "data.path=."], folder.path());
+    // Two epochs, so that ghosts are drawn anew.
+    let sets = ["train.epochs=2", "finetune.epochs=1", "complete.epochs=1", "memory.per_class=2"].map(str::to_owned);
+    let sets = [&sets[..], &[format!("data.path={:?}", folder.path())]].concat();
+    for (name, text) in ["mnist3", "mnist6", "mnist-joint"].into_iter().flat_map(recipes_of) {
+        let run = folder.path().join(&name);
+        let recipe = overridden(&text, Path::new(&name), &sets).unwrap();
+        Experiment::new(recipe, Device::Cpu).unwrap().run(&run, None, &mut Silent).unwrap();
+        assert_audited(&run, false);
+    }
 }
 
 /// Twenty-four photos of each animal to learn from, four to be asked about.

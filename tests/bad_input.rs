@@ -298,6 +298,7 @@ fn values_that_make_no_sense() {
         ("data.train=99999999999", "`data.train` is 99999999999"),
         ("model.backbone.width=0", "`model.backbone.width` is 0; expected 1 to 1024"),
         ("complete.batch=0", "`complete.batch` is 0"),
+        ("memory.repeat=1000000000", "`memory.repeat` is 1000000000; expected 0 to 1000"),
         ("images.crop.pixels=4000000000", "`images.crop.pixels` is 4000000000"),
         ("scenario.split=nonsense", "expected a number of classes, found `nonsense`"),
     ] {

@@ -3,13 +3,14 @@
 
 mod common;
 
-use common::{Stages, bytes, features, run, small_recipe, terms_of_task_2};
+use common::{Stages, assert_audited, bytes, features, run, small_recipe, terms_of_task_2};
 use prescient::evaluation::metrics;
 use prescient::experiment::record::{Epoch, Line};
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::learner::Silent;
 use prescient::loss::DistillationKind;
 use prescient::model::GeneratorKind;
+use std::collections::BTreeSet;
 use std::path::Path;
 use tch::Device;
 
@@ -34,6 +35,11 @@ fn epochs(record: &Record, task: usize) -> Vec<&Epoch> {
         _ => None,
     });
     epochs.collect()
+}
+
+/// The same, of the main training alone.
+fn train(record: &Record, task: usize) -> Vec<&Epoch> {
+    epochs(record, task).into_iter().filter(|epoch| epoch.stage == "train").collect()
 }
 
 /// The whole Ghost model in small: it guesses, it resumes byte for byte, and it does without a memory.
@@ -116,8 +122,8 @@ fn how_ghosts_and_gradients_count_is_heard() {
     assert_ne!(epochs(&whole, 1), epochs(&clipped, 1));
 }
 
-/// Ghosts in the first task: it has their loss and their planes, its classes to come get a place that the next task starts
-/// from, and a stop changes nothing. `g` learns before the first epoch, and actual images are looked at without it.
+/// Ghosts in the first task: it has their loss and their planes, `g` learns before its first epoch, actual images are looked at
+/// without it; a stop changes nothing, and the auditor has nothing against it but what it has against an oracle.
 #[test]
 fn ghosts_can_come_first() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,23 +134,24 @@ fn ghosts_can_come_first() {
     ] {
         let mut recipe = ghost_recipe();
         recipe.ghosts.generator = generator;
-        recipe.ghosts.promote = true;
-        let [later, whole, parts] =
-            ["later", "whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
-        let later = run(recipe.clone(), &later);
+        recipe.train.epochs = 2;
         recipe.ghosts.first = true;
-        let first = run(recipe.clone(), &whole);
-        let terms = |record: &Record| -> Vec<String> {
-            let train = epochs(record, 1).into_iter().filter(|epoch| epoch.stage == "train");
-            train.flat_map(|epoch| epoch.terms.keys().cloned()).collect()
-        };
-        assert_eq!((terms(&later), terms(&first)), (vec!["nca".into()], vec!["nca-ghost".into(), "svm-reg".into()]));
-        let caught_up = epochs(&first, 1).iter().any(|epoch| epoch.stage == "refresh");
-        assert_eq!(caught_up, name != "real", "{name}");
-        assert!(
-            !epochs(&first, 2).iter().any(|epoch| epoch.stage == "refresh"),
-            "{name}: g knows the last task's features"
-        );
+        recipe.ghosts.refresh = 1;
+        recipe.ghosts.promote = true;
+        let [whole, parts] = ["whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
+        let record = run(recipe.clone(), &whole);
+        let first: BTreeSet<&str> =
+            train(&record, 1).into_iter().flat_map(|epoch| epoch.terms.keys().map(String::as_str)).collect();
+        assert_eq!(first, ["nca-ghost", "svm-reg"].into(), "{name}");
+        // Before task 1 and after each first epoch of a task with ghosts.
+        let caught_up: Vec<(usize, usize)> = [1, 2, 3]
+            .iter()
+            .flat_map(|&task| epochs(&record, task))
+            .filter(|epoch| epoch.stage == "catch-up")
+            .map(|epoch| (epoch.task, epoch.epoch))
+            .collect();
+        assert_eq!(caught_up, if name == "real" { vec![] } else { vec![(1, 0), (1, 1), (2, 1)] }, "{name}");
+        assert_audited(&whole, false);
 
         Experiment::new(recipe, Device::Cpu).unwrap().run(&parts, Some(1), &mut Silent).unwrap();
         Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
@@ -152,32 +159,44 @@ fn ghosts_can_come_first() {
     }
 }
 
-/// Three epochs, ghosts drawn anew after every one: the first is the same as without, the others are not; `g` and the planes
-/// catch up twice in task 2, the one that trains with ghosts, and the bar is told how much is left each time.
+/// With ghosts in task 1, the classes of task 2 have a place to start from.
+#[test]
+fn a_ghost_of_the_first_task_can_be_promoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = ghost_recipe();
+    recipe.ghosts.first = true;
+    let imprinted = run(recipe.clone(), &folder.path().join("imprinted"));
+    recipe.ghosts.promote = true;
+    let promoted = run(recipe, &folder.path().join("promoted"));
+    assert_eq!(epochs(&imprinted, 1), epochs(&promoted, 1));
+    assert_ne!(epochs(&imprinted, 2), epochs(&promoted, 2));
+}
+
+/// Five epochs, ghosts drawn anew after every second: two are the same as without, the others are not. Task 2, the one that trains
+/// with ghosts, has planes at its start and at two renewals, and each time says how much is left to do.
 #[test]
 fn ghosts_can_be_drawn_anew() {
     let folder = tempfile::tempdir().unwrap();
-    let train = |record: &Record, task| -> Vec<Epoch> {
-        epochs(record, task).into_iter().filter(|epoch| epoch.stage == "train").cloned().collect()
-    };
     for (name, generator) in [("gmmn", ghost_recipe().ghosts.generator), ("real", GeneratorKind::Real)] {
         let mut recipe = ghost_recipe();
         recipe.ghosts.generator = generator;
-        recipe.train.epochs = 3;
-        let once = run(recipe.clone(), &folder.path().join(format!("{name}-once")));
-        recipe.ghosts.refresh = 1;
-        let mut stages = Stages::default();
-        let experiment = Experiment::new(recipe, Device::Cpu).unwrap();
-        let anew = experiment.run(&folder.path().join(name), Some(2), &mut stages).unwrap();
+        recipe.train.epochs = 5;
+        let run = |name: &str, refresh: usize| {
+            let (mut recipe, mut stages) = (recipe.clone(), Stages::default());
+            recipe.ghosts.refresh = refresh;
+            let experiment = Experiment::new(recipe, Device::Cpu).unwrap();
+            (experiment.run(&folder.path().join(name), Some(2), &mut stages).unwrap(), stages)
+        };
+        let (once, _) = run(&format!("{name}-once"), 0);
+        let (anew, stages) = run(name, 2);
         assert_eq!(train(&once, 1), train(&anew, 1));
-        let (once, again) = (train(&once, 2), train(&anew, 2));
-        assert_eq!(once[0], again[0]);
-        assert_ne!(once[1], again[1]);
-        let learned = if name == "gmmn" { 2 } else { 0 };
-        assert_eq!(stages.of("refresh").len(), learned, "{name}");
+        let (once, anew) = (train(&once, 2), train(&anew, 2));
+        assert_eq!(once[..2], anew[..2]);
+        assert!(once.iter().zip(&anew).skip(2).all(|(once, anew)| once != anew), "{name}");
+        assert_eq!(stages.of("catch-up").len(), if name == "gmmn" { 2 } else { 0 }, "{name}");
         assert_eq!(stages.of("svm").len(), 3, "{name}");
-        // 6 new classes of 20 images and 12 old ones of 5, 32 a batch: 6 steps an epoch. Task 1 has 12 classes of 20: 8.
-        assert_eq!(stages.of("train"), [24, 18, 12, 6], "{name}");
+        // 12 classes of 20 images, 32 a batch: 8 steps an epoch. Then 6 of 20 and 12 old ones of 5: 6.
+        assert_eq!(stages.of("train"), [40, 30, 18, 6], "{name}");
     }
 }
 

@@ -14,7 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 use tch::Device;
 
-/// Two of three tasks of the Ghost model: a teacher, ghosts and planes take part.
+/// Two of three tasks of the Ghost model: a teacher, ghosts and planes take part, from the first task on and made anew after every
+/// epoch.
 const RECIPE: &str = r#"
     seed = 1
     [data]
@@ -35,6 +36,8 @@ const RECIPE: &str = r#"
     per_class = 5
     [ghosts]
     per_class = 50
+    first = true
+    refresh = 1
     generator = { kind = "gmmn", epochs = 5, lr = 1e-3, hidden = 32 }
     [complete]
     epochs = 2
@@ -86,7 +89,7 @@ fn however_it_is_computed_the_same_seed_gives_the_same_run() {
     }
     let (as_it_comes, others) = runs(Device::Cpu);
     let all: BTreeSet<&str> = epochs(&as_it_comes).iter().map(|epoch| epoch.stage.as_str()).collect();
-    for stage in ["train", "generator", "complete", "finetune"] {
+    for stage in ["train", "catch-up", "generator", "complete", "finetune"] {
         assert!(all.contains(stage), "no epoch of {stage} among {all:?}");
     }
     let terms = |epoch: &&Epoch| epoch.terms.contains_key("svm-reg") && epoch.terms.contains_key("pod");

@@ -152,6 +152,8 @@ impl Observer for Steps {
             Event::StageStarted { stage, .. } => {
                 self.trains = *stage == "train";
                 if self.trains {
+                    // An epoch that another stage held up begins now.
+                    seen.epochs.pop_if(|epoch| epoch.len() == 1);
                     seen.epochs.push(vec![now]);
                 }
             }

@@ -195,6 +195,9 @@ impl Recipe {
                 "how many classes each task brings, such as \"25+5x5\"",
             );
         }
+        if self.ghosts.first && !self.ghosts.train {
+            return wrong("ghosts.first", "true".to_owned(), "`ghosts.train = true` beside it");
+        }
         if self.ghosts.pixels && self.ghosts.generator != GeneratorKind::Real {
             return wrong("ghosts.pixels", "true".to_owned(), "`ghosts.generator.kind = \"real\"` beside it");
         }
@@ -224,6 +227,7 @@ impl Recipe {
             ("complete.batch", self.complete.batch, 1, 1 << 20),
             ("ghosts.per_class", self.ghosts.per_class, 1, 1 << 20),
             ("ghosts.svm_limit", self.ghosts.svm_limit, 1, 1 << 20),
+            ("memory.repeat", self.memory.repeat, 0, 1000),
             ("train.batch", self.train.batch, 2, 1 << 20),
         ];
         let backbone = match self.model.backbone {
@@ -367,6 +371,11 @@ mod tests {
             "`train.clip` is 0; expected a number above 0, or nothing: then gradients are as long as they are"
         );
         assert_eq!(says("[train]\nbatch = 1\n"), "`train.batch` is 1; expected 2 to 1048576");
+        assert_eq!(says("[memory]\nrepeat = 1001\n"), "`memory.repeat` is 1001; expected 0 to 1000");
+        assert_eq!(
+            says("[ghosts]\nfirst = true\ntrain = false\n"),
+            "`ghosts.first` is true; expected `ghosts.train = true` beside it"
+        );
         assert_eq!(says("[images]\nsize = 2\n"), "`images.size` is 2; expected 8 to 1024 pixels");
         let missing = Recipe::default().effective(&dataset()).expect_err("no split").to_string();
         assert!(missing.starts_with("`scenario.split` is missing"), "{missing}");

@@ -25,12 +25,13 @@ pub struct GhostSettings {
     pub per_class: usize,
     /// Whether ghosts take part in the main training (Eq. 4 and 5), rather than in the complete classifier alone.
     pub train: bool,
-    /// Whether they do so in the first task too, from features of an `f` that knows nothing yet: the more reason to draw
-    /// them anew. While all images of its classes are there, most room can be made. In the paper ghosts come with the
-    /// second task.
+    /// Whether ghosts take part in the main training of the first task too: while all images of its classes are there, most
+    /// room can be made. `g` first learns the features of an `f` that knows nothing yet, so they want to be drawn anew. In the
+    /// paper's text ghosts come with the second task.
     pub first: bool,
-    /// After how many epochs they are drawn anew for the `f` of that moment: `g` learns its features, planes are laid
-    /// anew, and proxies go on from where they are. 0: once a task, as in the paper.
+    /// After how many epochs of the main training ghosts are drawn anew for the `f` of that moment: `g` learns its features,
+    /// which takes all of its epochs, planes are laid anew, and proxies go on from where they are. 0: once a task, as in the
+    /// paper.
     pub refresh: usize,
     /// Ghosts a batch, as a share of its images; unless given, as many as make ghosts and images of a class equally
     /// frequent, between 0.1 and 1.
@@ -80,7 +81,7 @@ impl Default for GhostSettings {
 /// The ghosts that take part in the training of a task.
 pub(super) struct Ghosts {
     /// `[ghosts, width]`.
-    pub(super) features: Tensor,
+    features: Tensor,
     /// Their slots, `[ghosts]`.
     targets: Tensor,
     /// The proxies of future classes, which learn: `[future, width]`.
@@ -97,6 +98,16 @@ impl Ghosts {
         let all = self.features.size()[0];
         let rows: Vec<i64> = (0..count).map(|_| stream.random_range(0..all)).collect();
         Tensor::from_slice(&rows).to_device(self.features.device())
+    }
+
+    /// Puts new ghosts and planes into the place of the old ones, which a recorded step reads. Proxies stay where they are.
+    pub(super) fn renew(&self, by_class: FeatureBank, planes: Option<Planes>) {
+        let features = all(by_class);
+        assert_eq!(features.size(), self.features.size(), "as many ghosts as before");
+        no_grad(|| self.features.shallow_clone().copy_(&features));
+        if let Some((old, new)) = self.planes.as_ref().zip(planes) {
+            old.move_to(&new);
+        }
     }
 
     /// These ghosts, and their slots.
@@ -131,28 +142,22 @@ impl Learner {
 
     /// Trains `g` on the features of all seen classes.
     pub(super) fn train_generator(&mut self, lesson: &mut Lesson<'_>) -> Result<(), LearnError> {
-        let seed = self.seeds.number("generator", lesson.task.number());
-        let bank = self.bank(lesson)?;
-        self.fit_generator(lesson, &bank, seed, "generator")?;
-        lesson.bank = Some(bank);
+        let task = lesson.task.number();
+        lesson.bank = Some(self.bank(lesson)?);
+        self.prepare_generator()?;
+        let seed = self.seeds.number("generator", task);
+        if let (Some(generator), Some(bank)) = (&mut self.generator, &lesson.bank) {
+            fit(&mut **generator, bank, seed, "generator", task, &mut *lesson.observer)?;
+        }
         Ok(())
     }
 
-    /// Trains `g` on the features of `bank`, where there is a `g` that learns.
-    pub(super) fn fit_generator(
-        &mut self,
-        lesson: &mut Lesson<'_>,
-        bank: &FeatureBank,
-        seed: i64,
-        stage: &'static str,
-    ) -> Result<(), LearnError> {
+    /// Makes `g`, where there is to be one and none is yet.
+    pub(super) fn prepare_generator(&mut self) -> Result<(), LearnError> {
         if self.generator.is_none() {
             self.generator = self.fresh_generator(self.seeds)?;
         }
-        match &mut self.generator {
-            Some(generator) => fit(&mut **generator, bank, seed, stage, lesson.task.number(), &mut *lesson.observer),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The features of all seen classes under the present `f`: of every image of the new ones, of the memory of the old
@@ -197,7 +202,7 @@ impl Learner {
                 let draw = |slot: Slot| (slot, generator.draw(slot, count, seeds.number("class", slot.index())));
                 Ok(slots.iter().map(draw).collect())
             }
-            (_, None) => unreachable!("the plan trains the generator before it asks for ghosts"),
+            (_, None) => unreachable!("the generator learns before it is asked for ghosts"),
         }
     }
 
@@ -206,7 +211,7 @@ impl Learner {
     pub(super) fn training_ghosts(&mut self, lesson: &mut Lesson<'_>) -> Result<Ghosts, LearnError> {
         let task = lesson.task;
         if task.is_first() {
-            self.catch_up(lesson, 0)?;
+            self.catch_up(lesson, 0, self.settings.train.epochs)?;
         }
         let by_class = self.ghosts_of(lesson, task.future(), self.seeds.child("training ghosts", task.number()))?;
         let settings = &self.settings;
@@ -216,16 +221,13 @@ impl Learner {
             .iter()
             .flat_map(|(slot, ghosts)| std::iter::repeat_n(slot.index() as i64, ghosts.size()[0] as usize))
             .collect();
-        let planes = match settings.loss.latent.weight > 0.0 {
-            true => Some(self.planes(lesson, &by_class)?),
-            false => None,
-        };
+        let planes = self.planes(lesson, &by_class)?;
         let share = settings
             .ghosts
             .share
             .unwrap_or_else(|| (task.future().len() as f64 / task.seen().len() as f64).clamp(0.1, 1.0));
         Ok(Ghosts {
-            features: Tensor::cat(&by_class.into_values().collect::<Vec<_>>(), 0),
+            features: all(by_class),
             targets: Tensor::from_slice(&targets).to_device(self.device),
             proxies: Tensor::stack(&proxies, 0).set_requires_grad(true),
             planes,
@@ -233,8 +235,12 @@ impl Learner {
         })
     }
 
-    /// One plane for each future class, between its ghosts and the seen features under `f^{t−1}`.
-    pub(super) fn planes(&self, lesson: &mut Lesson<'_>, ghosts: &FeatureBank) -> Result<Planes, LearnError> {
+    /// One plane for each future class, between its ghosts and the seen features under the present `f`; none where none
+    /// are wanted.
+    pub(super) fn planes(&self, lesson: &mut Lesson<'_>, ghosts: &FeatureBank) -> Result<Option<Planes>, LearnError> {
+        if self.settings.loss.latent.weight == 0.0 {
+            return Ok(None);
+        }
         lesson.observer.notice(&Event::StageStarted { stage: "svm", steps: 0 });
         let width = self.network.width();
         let mut negatives = Vec::new();
@@ -249,8 +255,13 @@ impl Learner {
                 svm::fit(Rows::new(&negatives, width), Rows::new(positives, width), SvmSettings::default())
             })
             .collect();
-        Ok(Planes::new(&planes, self.device))
+        Ok(Some(Planes::new(&planes, self.device)))
     }
+}
+
+/// The features of all classes, one below the other.
+fn all(by_class: FeatureBank) -> Tensor {
+    Tensor::cat(&by_class.into_values().collect::<Vec<_>>(), 0)
 }
 
 /// Fits a generator, with progress and a check that every loss is a number.

@@ -161,9 +161,8 @@ impl Learner {
         let mut lesson = self.lesson(task, observer)?;
         // The base model knows nothing of the future.
         let imagines = self.imagines();
-        for stage in
-            plan(&task, self.settings.ghosts.first).into_iter().filter(|stage| imagines || !stage.needs_generator())
-        {
+        let stages = plan(&task, self.settings.ghosts.first).into_iter();
+        for stage in stages.filter(|stage| imagines || !stage.needs_generator()) {
             lesson.album.loader.data().enter(stage.name());
             match stage {
                 Stage::Imprint => self.imprint(&mut lesson)?,

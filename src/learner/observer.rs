@@ -14,11 +14,11 @@ pub enum Event<'a> {
         /// `T`.
         of: usize,
     },
-    /// A stage of it begins, and will take so many steps.
+    /// A stage of it begins, or goes on where another has come between.
     StageStarted {
         /// The stage's name.
         stage: &'static str,
-        /// How often [`Event::Step`] will follow.
+        /// How often [`Event::Step`] will follow before it is over.
         steps: usize,
     },
     /// A step is done.

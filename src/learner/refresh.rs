@@ -1,47 +1,55 @@
 //! Ghosts drawn anew while a task trains: `f` moves on, and so does what it would make of the future.
 
+use super::observer::Event;
 use super::{Learner, Lesson};
 use crate::error::LearnError;
-use tch::{Tensor, no_grad};
+
+/// What records call `g`'s learning in the middle of a training.
+const STAGE: &str = "catch-up";
 
 impl Learner {
-    /// Whether the ghosts of a training are drawn anew before `epoch`, counted from 0.
-    pub(super) fn refreshes(&self, lesson: &Lesson<'_>, epoch: usize) -> bool {
+    /// Whether ghosts are drawn anew before `epoch` of a training, counted from 0.
+    pub(super) fn refreshes(&self, epoch: usize) -> bool {
         let every = self.settings.ghosts.refresh;
-        lesson.ghosts.is_some() && every > 0 && epoch > 0 && epoch.is_multiple_of(every)
+        every > 0 && epoch > 0 && epoch.is_multiple_of(every)
     }
 
-    /// Draws them anew, and lays planes anew: into the place of the old ones, for a recorded step reads that. Answers whether
-    /// the observer was told of other stages meanwhile.
-    pub(super) fn refresh(&mut self, lesson: &mut Lesson<'_>, epoch: usize) -> Result<bool, LearnError> {
-        let learned = self.catch_up(lesson, epoch)?;
+    /// Draws the ghosts that take part anew, after `epoch` of `of` epochs. Answers whether the observer was told of other stages
+    /// meanwhile.
+    pub(super) fn refresh(&mut self, lesson: &mut Lesson<'_>, epoch: usize, of: usize) -> Result<bool, LearnError> {
+        let learned = self.catch_up(lesson, epoch, of)?;
         let task = lesson.task;
         let seeds = self.seeds.child("training ghosts", task.number()).child("epoch", epoch);
         let by_class = self.ghosts_of(lesson, task.future(), seeds)?;
-        let planes = match lesson.ghosts.as_ref().is_some_and(|ghosts| ghosts.planes.is_some()) {
-            true => Some(self.planes(lesson, &by_class)?),
-            false => None,
-        };
+        let planes = self.planes(lesson, &by_class)?;
         let told = learned || planes.is_some();
-        if let Some(ghosts) = &lesson.ghosts {
-            if let Some((old, new)) = ghosts.planes.as_ref().zip(planes) {
-                old.move_to(&new);
-            }
-            let features = Tensor::cat(&by_class.into_values().collect::<Vec<_>>(), 0);
-            no_grad(|| ghosts.features.shallow_clone().copy_(&features));
-        }
+        lesson.ghosts.as_ref().expect("ghosts take part").renew(by_class, planes);
         Ok(told)
     }
 
-    /// `g` learns the features of seen classes as they are now, before the end of the task. Answers whether it did: actual
-    /// images of the future need no `g`.
-    pub(super) fn catch_up(&mut self, lesson: &mut Lesson<'_>, epoch: usize) -> Result<bool, LearnError> {
-        if !self.settings.ghosts.generator.needs_attributes() {
-            return Ok(false);
+    /// `g` learns the features of seen classes as they are after `epoch` of `of` epochs of the training. Answers whether it
+    /// did: actual images of the future need no `g`.
+    pub(super) fn catch_up(&mut self, lesson: &mut Lesson<'_>, epoch: usize, of: usize) -> Result<bool, LearnError> {
+        self.prepare_generator()?;
+        let task = lesson.task.number();
+        let bank = match self.generator {
+            Some(_) => self.bank(lesson)?,
+            None => return Ok(false),
+        };
+        let Some(generator) = &mut self.generator else { return Ok(false) };
+        let observer = &mut *lesson.observer;
+        observer.notice(&Event::StageStarted { stage: STAGE, steps: generator.epochs() });
+        let seed = self.seeds.child(STAGE, task).number("generator", epoch);
+        let mut mmd = 0.0;
+        generator.fit(&bank, seed, &mut |_, loss| {
+            mmd = loss;
+            observer.notice(&Event::Step);
+        });
+        if !mmd.is_finite() {
+            return Err(LearnError::NotFinite { term: "mmd".to_owned(), value: mmd, task, epoch, batch: 1 });
         }
-        let seed = self.seeds.child("refresh", lesson.task.number()).number("generator", epoch);
-        let bank = self.bank(lesson)?;
-        self.fit_generator(lesson, &bank, seed, "refresh")?;
+        // One line for all its epochs: an epoch of the training is what a reader counts here.
+        observer.notice(&Event::Epoch { task, stage: STAGE, epoch, of, lr: generator.rate(), terms: &[("mmd", mmd)] });
         Ok(true)
     }
 }

@@ -1,7 +1,8 @@
 //! Training steps: as they come, or, on a GPU, from a recording of the first ones.
 //!
 //! A recording reads the memory it was made with. So what changes from batch to batch is copied into one batch that
-//! stays, and what changes from epoch to epoch, the learning rate, is a tensor.
+//! stays, and what changes from epoch to epoch, the learning rate and ghosts that are drawn anew, is written into the
+//! tensors that were there.
 
 use super::shown::Shown;
 use crate::loss::Terms;

@@ -18,7 +18,7 @@ use tch::{Kind, Tensor};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainSettings {
-    /// How often each image is seen in a task.
+    /// How often each image of a new class is seen in a task; one of the memory `memory.repeat` times as often.
     pub epochs: usize,
     /// Images a step. The paper gives none; 64 fits its memory figure.
     pub batch: usize,
@@ -81,10 +81,8 @@ impl Learner {
         let sgd = Sgd::new(parameters, settings.momentum, settings.weight_decay).clipped(settings.clip);
 
         let data = lesson.album.loader.data();
-        let mut samples = data.present();
-        for _ in 0..self.settings.memory.repeat {
-            samples.extend(data.memory());
-        }
+        let (mut samples, memory) = (data.present(), data.memory());
+        samples.extend(std::iter::repeat_n(memory, self.settings.memory.repeat).flatten());
         if self.settings.ghosts.pixels && lesson.ghosts.is_some() {
             samples.extend(data.future_of_an_oracle());
         }
@@ -168,8 +166,8 @@ impl Learner {
         for epoch in 0..stage.epochs {
             let lr = stage.schedule.rate(stage.lr, epoch, stage.epochs);
             sgd.set_rate(lr);
-            if stage.ghosts && self.refreshes(lesson, epoch) {
-                begins = self.refresh(lesson, epoch)?;
+            if stage.ghosts && self.refreshes(epoch) {
+                begins = self.refresh(lesson, epoch, stage.epochs)?;
             }
             if std::mem::take(&mut begins) {
                 let steps = steps * (stage.epochs - epoch);

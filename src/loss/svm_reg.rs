@@ -75,6 +75,20 @@ mod tests {
     use super::*;
     use crate::loss::testing::{assert_close, assert_gradient_matches, golden, matrix};
 
+    /// Planes that were moved cost what those cost to which they were moved.
+    #[test]
+    fn planes_move_in_place() {
+        let there = planes();
+        let here = Planes { normals: there.normals.zeros_like(), biases: there.biases.zeros_like() };
+        let held = Planes { normals: here.normals.shallow_clone(), biases: here.biases.shallow_clone() };
+        let features = matrix([[0.3, -0.4], [1.0, 2.0]]);
+        let cost = |planes: &Planes| f64::try_from(SvmReg::default().loss(&features, planes)).expect("a number");
+        assert!((cost(&held) - 1.0).abs() < 1e-6, "without a plane all cost the margin");
+        here.move_to(&there);
+        assert_eq!(cost(&held), cost(&there));
+        assert!((cost(&there) - 1.0).abs() > 1e-3);
+    }
+
     fn planes() -> Planes {
         let plane = |normal: [f32; 2], bias| Plane { normal: normal.to_vec(), bias };
         Planes::new(&[plane([1.0, 0.0], -0.5), plane([0.0, -2.0], 0.0)], Device::Cpu)

@@ -20,8 +20,8 @@ pub struct MemorySettings {
     pub per_class: usize,
     /// Which ones.
     pub selection: Selection,
-    /// How often each is seen in an epoch of the main training; an image of a new class is seen once. With two new classes
-    /// of 6000 digits each, what is seen once makes up one image in a hundred.
+    /// How often each is seen in an epoch of the main training, where an image of a new class is seen once. 1: as in the
+    /// authors' code. 0: in the balanced fine-tune alone. The fewer are kept beside the new ones, the less the past counts.
     pub repeat: usize,
 }
 

@@ -24,7 +24,8 @@ pub enum Stage {
     Imprint,
     /// Train `f` and `clf`.
     Train {
-        /// Whether ghosts of the future take part, and the planes that keep room for them.
+        /// Whether ghosts of the future take part, and the planes that keep room for them. In the first task `g` learns the
+        /// features of a fresh `f` before.
         ghosts: bool,
     },
     /// Train `clf` on as many images of each class, `f` frozen.

@@ -22,7 +22,7 @@ pub struct Gmmn {
     pub hidden: u32,
     /// The share of hidden units left out at random while learning.
     pub dropout: f64,
-    /// Steps for each seen class, after every task.
+    /// Steps for each seen class, after every task and wherever ghosts are drawn anew.
     pub epochs: usize,
     /// Adam's learning rate.
     pub lr: f64,

@@ -86,12 +86,23 @@ fn merged<'a>(stages: impl Iterator<Item = (&'a str, f64)>) -> Vec<(String, f64)
     merged
 }
 
-/// The SVM has a colour of its own.
+/// The stages of a task, each with a colour that is the same in all figures.
+const COLOURS: [(&str, usize); 10] = [
+    ("prepare", 0),
+    ("imprint", 6),
+    ("catch-up", 8),
+    (SVM, 2),
+    ("train", 1),
+    ("finetune", 7),
+    ("remember", 9),
+    ("generator", 3),
+    ("complete", 4),
+    ("evaluate", 5),
+];
+
+/// A stage of another version has the colour of its place.
 fn colour(stage: &str, hue: usize) -> usize {
-    match stage {
-        SVM => 2,
-        _ => [0, 1, 9, 3, 4, 5, 7, 8][hue % 8],
-    }
+    COLOURS.iter().find(|(name, _)| *name == stage).map_or(hue % 10, |(_, colour)| *colour)
 }
 
 fn places(names: &[&str]) -> Vec<(f64, f64)> {
@@ -126,6 +137,12 @@ mod tests {
     use super::*;
     use crate::experiment::{Spent, StageSeconds};
     use crate::report::runs::testing::read_run;
+
+    #[test]
+    fn stages_differ_in_colour() {
+        let colours: std::collections::BTreeSet<usize> = COLOURS.iter().map(|(stage, _)| colour(stage, 0)).collect();
+        assert_eq!(colours.len(), COLOURS.len());
+    }
 
     /// 8 + 2 s with the SVM twice for 1 s in all: a tenth.
     #[test]
