@@ -32,11 +32,11 @@ impl Learner {
     pub(super) fn catch_up(&mut self, lesson: &mut Lesson<'_>, epoch: usize, of: usize) -> Result<bool, LearnError> {
         self.prepare_generator()?;
         let task = lesson.task.number();
-        let bank = match self.generator {
-            Some(_) => self.bank(lesson)?,
-            None => return Ok(false),
-        };
-        let Some(generator) = &mut self.generator else { return Ok(false) };
+        if self.generator.is_none() {
+            return Ok(false);
+        }
+        let bank = self.bank(lesson)?;
+        let generator = self.generator.as_mut().expect("there is one");
         let observer = &mut *lesson.observer;
         observer.notice(&Event::StageStarted { stage: STAGE, steps: generator.epochs() });
         let seed = self.seeds.child(STAGE, task).number("generator", epoch);
