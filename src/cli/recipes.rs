@@ -156,9 +156,11 @@ mod tests {
 
     #[test]
     fn rows_on_digits_differ_in_what_they_are_about() {
-        let Recipe { scenario, memory, loss, .. } = read("mnist3-podnet");
+        let Recipe { scenario, memory, loss, train, .. } = read("mnist3-podnet");
         assert_rows_differ_in("mnist3-podnet", "mnist-joint", |recipe| {
             recipe.scenario = scenario.clone();
+            // Where no class comes later, little hangs on the first weights.
+            recipe.train.tries = train.tries;
             // One task has no past, and no teacher.
             recipe.memory = memory;
             recipe.loss.distillation = loss.distillation;

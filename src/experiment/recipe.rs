@@ -229,6 +229,7 @@ impl Recipe {
             ("ghosts.svm_limit", self.ghosts.svm_limit, 1, 1 << 20),
             ("memory.repeat", self.memory.repeat, 0, 1000),
             ("train.batch", self.train.batch, 2, 1 << 20),
+            ("train.tries", self.train.tries, 1, 100),
         ];
         let backbone = match self.model.backbone {
             Backbone::ResNet18(net) => vec![("model.backbone.width", net.width as usize, 1, 1024)],
@@ -372,6 +373,7 @@ mod tests {
         );
         assert_eq!(says("[train]\nbatch = 1\n"), "`train.batch` is 1; expected 2 to 1048576");
         assert_eq!(says("[memory]\nrepeat = 1001\n"), "`memory.repeat` is 1001; expected 0 to 1000");
+        assert_eq!(says("[train]\ntries = 0\n"), "`train.tries` is 0; expected 1 to 100");
         assert_eq!(
             says("[ghosts]\nfirst = true\ntrain = false\n"),
             "`ghosts.first` is true; expected `ghosts.train = true` beside it"

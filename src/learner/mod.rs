@@ -17,6 +17,7 @@ mod shown;
 mod steps;
 mod stock;
 mod train;
+mod tries;
 
 pub use balance::FinetuneSettings;
 pub use calibrate::CalibrateSettings;
@@ -116,7 +117,23 @@ struct Lesson<'a> {
     observer: &'a mut dyn Observer,
 }
 
-impl Lesson<'_> {
+impl<'a> Lesson<'a> {
+    fn new(task: Task<'a>, album: Rc<Album>, teacher: Option<Network>, observer: &'a mut dyn Observer) -> Self {
+        Self {
+            task,
+            album,
+            teacher,
+            exemplars: None,
+            ghosts: None,
+            bank: None,
+            complete: None,
+            ghost_points: None,
+            offset: None,
+            own_offset: None,
+            observer,
+        }
+    }
+
     /// Tells what was read.
     fn close(&mut self) {
         let data = self.album.loader.data();
@@ -128,13 +145,10 @@ impl Lesson<'_> {
 impl Learner {
     /// A model that knows nothing yet.
     pub fn new(settings: LearnSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Self {
-        let (channels, size) = (usize::from(sealed.channels()), settings.view.size as usize);
-        let first_weights = seeds.number("first weights", 0);
-        let network = Network::new(settings.model.backbone, channels, size, settings.compute, device, first_weights);
-        let classifier = CosineClassifier::new(settings.model.similarity, settings.model.learned_scale, device);
+        let (network, classifier) = Self::beginning(&settings, &sealed, seeds, device);
         let Normalization { mean, std } = settings.normalization;
         let plane = |of: &dyn Fn(usize) -> f64| {
-            let values: Vec<f64> = (0..channels.min(3)).map(of).collect();
+            let values: Vec<f64> = (0..usize::from(sealed.channels()).min(3)).map(of).collect();
             Tensor::from_slice(&values).to_kind(Kind::Float).reshape([1, -1, 1, 1]).to_device(device)
         };
         let slope = plane(&|channel| 1.0 / (255.0 * std[channel]));
@@ -153,6 +167,20 @@ impl Learner {
             shift,
             test_stock: None,
         }
+    }
+
+    /// `f` and `clf` before the first task.
+    fn beginning(
+        settings: &LearnSettings,
+        sealed: &Sealed,
+        seeds: Seeds,
+        device: Device,
+    ) -> (Network, CosineClassifier) {
+        let ModelSettings { backbone, similarity, learned_scale } = settings.model;
+        let (channels, size) = (usize::from(sealed.channels()), settings.view.size as usize);
+        let first_weights = seeds.number("first weights", 0);
+        let network = Network::new(backbone, channels, size, settings.compute, device, first_weights);
+        (network, CosineClassifier::new(similarity, learned_scale, device))
     }
 
     /// Learns one task and answers for all test images.
@@ -204,18 +232,6 @@ impl Learner {
         };
         let loader = Loader::new(data, self.settings.view, self.settings.train.batch, self.settings.threads);
         let teacher = (!task.is_first()).then(|| self.network.frozen());
-        Ok(Lesson {
-            task,
-            album: Rc::new(Album { loader, stock }),
-            teacher,
-            exemplars: None,
-            ghosts: None,
-            bank: None,
-            complete: None,
-            ghost_points: None,
-            offset: None,
-            own_offset: None,
-            observer,
-        })
+        Ok(Lesson::new(task, Rc::new(Album { loader, stock }), teacher, observer))
     }
 }
