@@ -50,7 +50,10 @@ impl Learner {
     pub(super) fn complete(&mut self, lesson: &mut Lesson<'_>, future: Slots) -> Result<(), LearnError> {
         let seeds = self.seeds.child("complete", lesson.task.number());
         let ghosts = self.ghosts_of(lesson, future, seeds)?;
-        lesson.ghost_points = Some(self.ghost_points(lesson, &ghosts)?);
+        lesson.ghost_points = Some(match self.draws_lengths() {
+            true => self.ghost_points(lesson, &self.actual_future(lesson, future)?)?,
+            false => self.ghost_points(lesson, &ghosts)?,
+        });
         let bank = lesson.bank.take().expect("the plan trains the generator first");
         let rows = lesson.task.seen().iter().chain(future.iter()).collect();
         let features = Features { rows, real: &bank, ghosts: &ghosts, real_proxies: self.classifier.proxies() };

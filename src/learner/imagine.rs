@@ -188,14 +188,20 @@ impl Learner {
         data.present().into_iter().chain(data.memory()).collect()
     }
 
+    /// The features of actual images of `slots`, which an oracle may look at, as `f` makes them.
+    pub(super) fn actual_future(&self, lesson: &Lesson<'_>, slots: Slots) -> Result<FeatureBank, LearnError> {
+        let future = lesson.album.loader.data().future_of_an_oracle();
+        let features = self.features(lesson, &future, Pass::Look)?;
+        let wanted = features.into_iter().filter(|(slot, _)| slots.contains(*slot));
+        Ok(wanted.map(|(slot, class)| (slot, class.features)).collect())
+    }
+
     /// Ghosts of `slots`.
     pub(super) fn ghosts_of(&self, lesson: &Lesson<'_>, slots: Slots, seeds: Seeds) -> Result<FeatureBank, LearnError> {
         match (&self.settings.ghosts.generator, &self.generator) {
             (GeneratorKind::Real, _) => {
-                let future = lesson.album.loader.data().future_of_an_oracle();
-                let features = self.features(lesson, &future, Pass::Look)?;
-                let wanted = features.into_iter().filter(|(slot, _)| slots.contains(*slot));
-                Ok(wanted.map(|(slot, class)| (slot, self.as_learned(&class.features))).collect())
+                let future = self.actual_future(lesson, slots)?.into_iter();
+                Ok(future.map(|(slot, features)| (slot, self.as_learned(&features))).collect())
             }
             (_, Some(generator)) => {
                 let count = self.settings.ghosts.per_class;

@@ -129,7 +129,10 @@ fn disc(run: &ReadRun, task: usize, scatter: &Scatter) -> Svg {
         let radius = f64::from(zone.spread) / disc.reach * disc.radius;
         let (x, y) = disc.place(&zone.centre);
         svg.dot("zone", (x, y), radius, &format!("kept free for {name}"));
-        svg.text("small strong halo", (x, y - radius + 4.0), Anchor::Middle, &short(name));
+        // Outwards, where other zones are not.
+        let angle = f64::from(zone.centre[1]).atan2(f64::from(zone.centre[0]));
+        let edge = (x + radius * angle.cos(), y - radius * angle.sin() + 4.0);
+        svg.text("small strong halo", edge, Anchor::Middle, &short(name));
     }
     names(&mut svg, &disc, run, task, scatter);
     svg
