@@ -77,16 +77,18 @@ fn a_run_killed_between_task_and_record_is_put_right() {
     assert!(bytes(&out) == whole);
 }
 
-/// A run of before `memory.repeat`, which it had at its default all along.
+/// A run of before `memory.repeat` and `train.tries`, which it had at their defaults all along.
 #[test]
 fn a_run_that_is_older_than_a_key_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     Experiment::new(small_recipe(), Device::Cpu).unwrap().run(&out, Some(2), &mut Silent).unwrap();
-    for (file, line) in [("recipe.toml", "repeat = 1\n"), ("record.jsonl", r"repeat = 1\n")] {
+    let lines = ["repeat = 1", "tries = 1"];
+    let files = [("recipe.toml", "\n"), ("record.jsonl", r"\n")];
+    for (file, line) in files.iter().flat_map(|(file, end)| lines.map(|line| (file, format!("{line}{end}")))) {
         let text = std::fs::read_to_string(out.join(file)).unwrap();
-        assert_eq!(text.matches(line).count(), 1, "{file}");
-        std::fs::write(out.join(file), text.replace(line, "")).unwrap();
+        assert_eq!(text.matches(&line).count(), 1, "{file}");
+        std::fs::write(out.join(file), text.replace(&line, "")).unwrap();
     }
     let record = Experiment::resume(&out, Device::Cpu, None, &mut Silent).unwrap();
     assert_eq!(record.evaluations().count(), 3);

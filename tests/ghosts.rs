@@ -4,12 +4,13 @@
 mod common;
 
 use common::{Stages, assert_audited, bytes, features, run, small_recipe, terms_of_task_2};
-use prescient::evaluation::metrics;
+use prescient::evaluation::{Points, Scatter, metrics};
 use prescient::experiment::record::{Epoch, Line};
 use prescient::experiment::{Experiment, Recipe, Record};
-use prescient::learner::Silent;
+use prescient::learner::{Event, Observer, Silent};
 use prescient::loss::DistillationKind;
-use prescient::model::GeneratorKind;
+use prescient::model::extractor::SmallCnn;
+use prescient::model::{Backbone, GeneratorKind};
 use std::collections::BTreeSet;
 use std::path::Path;
 use tch::Device;
@@ -170,6 +171,45 @@ fn a_ghost_of_the_first_task_can_be_promoted() {
     let promoted = run(recipe, &folder.path().join("promoted"));
     assert_eq!(epochs(&imprinted, 1), epochs(&promoted, 1));
     assert_ne!(epochs(&imprinted, 2), epochs(&promoted, 2));
+}
+
+/// What is kept to be drawn, task by task.
+#[derive(Default)]
+struct Drawn(Vec<Scatter>);
+
+impl Observer for Drawn {
+    fn notice(&mut self, event: &Event<'_>) {
+        if let Event::Scattered { scatter, .. } = event {
+            self.0.push((*scatter).clone());
+        }
+    }
+}
+
+/// Where directions train, `g` imagines directions, and images are drawn as long. An oracle's ghosts have the lengths that `f` gives
+/// them, and so have the images beside them: the zone of a class lies where its images do.
+#[test]
+fn a_plane_is_drawn_as_it_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let lengths = |points: &Points| -> Vec<f32> { points.rows(2).map(|(_, row)| row[0].hypot(row[1])).collect() };
+    for (name, generator) in [("gmmn", ghost_recipe().ghosts.generator), ("real", GeneratorKind::Real)] {
+        let mut recipe = ghost_recipe();
+        recipe.model.backbone = Backbone::SmallCnn(SmallCnn { features: 2, width: 8, norm: true });
+        recipe.ghosts.generator = generator;
+        let mut drawn = Drawn::default();
+        Experiment::new(recipe, Device::Cpu).unwrap().run(&folder.path().join(name), Some(1), &mut drawn).unwrap();
+        let scatter = &drawn.0[0];
+        let directions = lengths(&scatter.real).iter().all(|length| (length - 1.0).abs() < 1e-4);
+        assert_eq!(directions, name == "gmmn", "{name}");
+        let longest = |points: &Points| lengths(points).into_iter().fold(0.0, f32::max);
+        let ratio = longest(&scatter.ghosts) / longest(&scatter.real);
+        assert!((0.3..3.0).contains(&ratio), "{name}: ghosts and images are drawn to one scale: {ratio}");
+        assert_eq!(scatter.zones.len(), 12, "{name}");
+        if name == "real" {
+            let furthest = scatter.zones.iter().map(|zone| zone.centre[0].hypot(zone.centre[1])).fold(0.0, f32::max);
+            assert!(furthest > 0.0 && furthest < longest(&scatter.ghosts), "{furthest}");
+            assert!(lengths(&scatter.ghosts).iter().any(|length| (length - 1.0).abs() > 1e-2));
+        }
+    }
 }
 
 /// Five epochs, ghosts drawn anew after every second: two are the same as without, the others are not. Task 2, the one that trains

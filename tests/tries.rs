@@ -8,90 +8,108 @@ use prescient::experiment::record::{Epoch, Line};
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::learner::Silent;
 use prescient::model::GeneratorKind;
+use prescient::model::generator::Gmmn;
 use std::path::Path;
 use tch::Device;
 
-fn first_task(recipe: Recipe, out: &Path) -> Record {
+/// Ghosts from the first task on, drawn anew by a `g` that catches up, and promoted.
+fn ghost_recipe(generator: GeneratorKind) -> Recipe {
+    let mut recipe = small_recipe();
+    recipe.complete.epochs = 3;
+    recipe.ghosts.per_class = 20;
+    recipe.ghosts.first = true;
+    recipe.ghosts.refresh = 1;
+    recipe.ghosts.promote = true;
+    recipe.ghosts.generator = generator;
+    recipe
+}
+
+fn gmmn() -> GeneratorKind {
+    GeneratorKind::Gmmn(Gmmn { epochs: 5, lr: 1e-3, hidden: 32, ..Default::default() })
+}
+
+fn run(mut recipe: Recipe, seed: u32, tries: usize, out: &Path) -> Record {
+    recipe.seed = seed;
+    recipe.train.tries = tries;
     Experiment::new(recipe, Device::Cpu).unwrap().run(out, Some(1), &mut Silent).unwrap()
 }
 
-/// The epochs of a stage: task, epoch, and what was minimized.
-fn losses(record: &Record, stage: &str) -> Vec<(usize, usize, f64)> {
+/// What was told of the epochs of a stage.
+fn epochs<'a>(record: &'a Record, stage: &str) -> Vec<&'a Epoch> {
     let epochs = record.lines.iter().filter_map(|line| match line {
-        Line::Epoch(Epoch { task, stage: name, epoch, terms, .. }) if name == stage => {
-            Some((*task, *epoch, terms.values().sum()))
-        }
+        Line::Epoch(epoch) if epoch.stage == stage => Some(epoch),
         _ => None,
     });
     epochs.collect()
 }
 
-/// Which of the tries, of two epochs each, ended with the lowest loss: from 0.
-fn lowest(record: &Record) -> usize {
-    let ends: Vec<f64> = losses(record, "try").chunks(2).map(|epochs| epochs[1].2).collect();
-    (0..ends.len()).min_by(|&a, &b| ends[a].total_cmp(&ends[b])).unwrap()
+/// Task and number of each.
+fn numbers(epochs: &[&Epoch]) -> Vec<(usize, usize)> {
+    epochs.iter().map(|epoch| (epoch.task, epoch.epoch)).collect()
 }
 
-/// One, two and three tries from ten seeds. The model that goes on is the one with the lowest loss: two runs of a seed have the
-/// same weights after task 1 where the same try was best, and others where another was.
+/// Which of the tries, of two epochs each, ended with the lowest loss, from 0; of one, that one.
+fn lowest(record: &Record) -> usize {
+    let tried = epochs(record, "try");
+    let ends: Vec<f64> = tried.chunks(2).map(|epochs| epochs[1].terms.values().sum()).collect();
+    (0..ends.len()).min_by(|&a, &b| ends[a].total_cmp(&ends[b])).unwrap_or(0)
+}
+
+/// All that is told, but for the tries and the recipe, which differ.
+fn told_otherwise(record: &Record) -> Vec<&Line> {
+    let beside = |line: &&Line| !matches!(line, Line::Epoch(epoch) if epoch.stage == "try");
+    record.lines.iter().filter(beside).collect()
+}
+
+/// One, two and three tries. Where the same try was best, two runs of a seed have the same weights after task 1, those of `g` and the
+/// places promised to ghosts among them, and have told the same beside the tries; where another was, they have not.
 #[test]
 fn the_try_with_the_lowest_loss_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let mut best = [0; 3];
-    for seed in 1..=10 {
-        let runs = [1, 2, 3].map(|tries| {
-            let mut recipe = Recipe { seed, ..small_recipe() };
-            recipe.train.tries = tries;
-            let out = folder.path().join(format!("{seed}-{tries}"));
-            let record = first_task(recipe, &out);
-            let weights = std::fs::read(out.join("tasks/01/weights.safetensors")).unwrap();
-            let kept = if tries == 1 { 0 } else { lowest(&record) };
-            (kept, weights, record)
-        });
-        for (tries, (kept, weights, record)) in (1..).zip(&runs) {
-            let (tried, trained) = (losses(record, "try"), losses(record, "train"));
-            let numbers: Vec<_> = tried.iter().map(|&(task, epoch, _)| (task, epoch)).collect();
-            let expected = if tries == 1 { vec![] } else { (1..=2 * tries).map(|epoch| (1, epoch)).collect() };
-            assert_eq!(numbers, expected, "seed {seed}, {tries} tries");
-            if tries > 1 {
-                assert_eq!(tried[..2], losses(&runs[0].2, "train"), "the first is the training without others");
-                let ended: Vec<_> =
-                    tried[2 * kept..][..2].iter().map(|&(task, epoch, loss)| (task, epoch - 2 * kept, loss)).collect();
-                assert_eq!(trained, ended, "seed {seed}, {tries} tries");
+    for (name, recipe, seeds) in [("base", small_recipe(), 10), ("ghost", ghost_recipe(gmmn()), 8)] {
+        let mut best = [0; 3];
+        for seed in 1..=seeds {
+            let runs = [1, 2, 3].map(|tries| {
+                let out = folder.path().join(format!("{name}-{seed}-{tries}"));
+                let record = run(recipe.clone(), seed, tries, &out);
+                let weights = std::fs::read(out.join("tasks/01/weights.safetensors")).unwrap();
+                (lowest(&record), weights, record)
+            });
+            for (tries, (kept, weights, record)) in (1..).zip(&runs) {
+                let which = format!("{name}, seed {seed}, {tries} tries");
+                let tried = epochs(record, "try");
+                let all = if tries == 1 { 0 } else { 2 * tries };
+                assert_eq!(numbers(&tried), (1..=all).map(|epoch| (1, epoch)).collect::<Vec<_>>(), "{which}");
+                for (tried, trained) in tried.iter().skip(2 * kept).zip(epochs(record, "train")) {
+                    assert_eq!((&tried.terms, tried.epoch), (&trained.terms, 2 * kept + trained.epoch), "{which}");
+                }
+                for (other, others, another) in &runs {
+                    assert_eq!(kept == other, weights == others, "{which}: {kept} and {other}");
+                    assert_eq!(kept == other, told_otherwise(record) == told_otherwise(another), "{which}");
+                }
             }
-            for (other, others, _) in &runs {
-                assert_eq!(kept == other, weights == others, "seed {seed}, {tries} tries: {kept} and {other}");
-            }
+            best[runs[2].0] += 1;
         }
-        best[runs[2].0] += 1;
+        assert!(best.iter().all(|&times| times > 0), "{name}: each of three is best for some seed: {best:?}");
     }
-    assert!(best.iter().all(|&times| times > 0), "each of three is best for some seed: {best:?}");
 }
 
-/// Ghosts in the first task, and a `g` that catches up: those of the try that is kept are told, audited and resumed. Later tasks
-/// have no tries.
+/// The run goes on from the try that was kept, also after a stop, and its later tasks have no tries. What `g` said as it caught up is
+/// told of that try alone.
 #[test]
 fn tries_of_the_ghost_model_resume() {
     let folder = tempfile::tempdir().unwrap();
-    let gmmn = prescient::model::generator::Gmmn { epochs: 5, lr: 1e-3, hidden: 32, ..Default::default() };
-    for (name, generator) in [("gmmn", GeneratorKind::Gmmn(gmmn)), ("real", GeneratorKind::Real)] {
-        let mut recipe = small_recipe();
+    for (name, generator) in [("gmmn", gmmn()), ("real", GeneratorKind::Real)] {
+        let mut recipe = ghost_recipe(generator);
         recipe.train.tries = 3;
-        recipe.complete.epochs = 3;
-        recipe.ghosts.per_class = 20;
-        recipe.ghosts.first = true;
-        recipe.ghosts.refresh = 1;
-        recipe.ghosts.promote = true;
-        recipe.ghosts.generator = generator;
         let [whole, parts] = ["whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
         let record = common::run(recipe.clone(), &whole);
-        let tried: Vec<_> = losses(&record, "try").iter().map(|&(task, epoch, _)| (task, epoch)).collect();
-        assert_eq!(tried, (1..=6).map(|epoch| (1, epoch)).collect::<Vec<_>>(), "{name}");
-        let caught_up: Vec<_> = losses(&record, "catch-up").iter().map(|&(task, epoch, _)| (task, epoch)).collect();
-        assert_eq!(caught_up, if name == "gmmn" { vec![(1, 0), (1, 1), (2, 1)] } else { vec![] }, "{name}");
+        assert_eq!(numbers(&epochs(&record, "try")), (1..=6).map(|epoch| (1, epoch)).collect::<Vec<_>>(), "{name}");
+        let caught_up = if name == "gmmn" { vec![(1, 0), (1, 1), (2, 1)] } else { vec![] };
+        assert_eq!(numbers(&epochs(&record, "catch-up")), caught_up, "{name}");
         assert_audited(&whole, false);
 
-        first_task(recipe, &parts);
+        run(recipe.clone(), recipe.seed, 3, &parts);
         Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
         assert!(bytes(&whole) == bytes(&parts), "{name}: the resumed run gave another record");
     }

@@ -31,7 +31,8 @@ pub struct Scatter {
     pub real: Points,
     /// Which test images, as the answers of the task number them.
     pub images: Vec<u32>,
-    /// Ghosts: of the future those that the model trained with, of the seen classes others from the same generator.
+    /// Ghosts: of the future those that the model trained with, of the seen classes others from the same generator. Those of an
+    /// oracle, which are features of actual images, have the lengths that `f` gave them, also where their directions trained.
     pub ghosts: Points,
     /// The proxies of the classes that have one, where a feature can be drawn as it is: in a plane.
     pub proxies: Points,

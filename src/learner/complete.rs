@@ -49,11 +49,13 @@ impl Learner {
     /// Draws ghosts of `future` and trains a classifier for all classes.
     pub(super) fn complete(&mut self, lesson: &mut Lesson<'_>, future: Slots) -> Result<(), LearnError> {
         let seeds = self.seeds.child("complete", lesson.task.number());
-        let ghosts = self.ghosts_of(lesson, future, seeds)?;
-        lesson.ghost_points = Some(match self.draws_lengths() {
-            true => self.ghost_points(lesson, &self.actual_future(lesson, future)?)?,
-            false => self.ghost_points(lesson, &ghosts)?,
-        });
+        // Drawn as `f` makes them, where it made them; what trains may be their directions alone.
+        let actual = if self.looks_ahead() { Some(self.actual_future(lesson, future)?) } else { None };
+        let ghosts = match &actual {
+            Some(actual) => self.all_as_learned(actual),
+            None => self.ghosts_of(lesson, future, seeds)?,
+        };
+        lesson.ghost_points = Some(self.ghost_points(lesson, actual.as_ref().unwrap_or(&ghosts))?);
         let bank = lesson.bank.take().expect("the plan trains the generator first");
         let rows = lesson.task.seen().iter().chain(future.iter()).collect();
         let features = Features { rows, real: &bank, ghosts: &ghosts, real_proxies: self.classifier.proxies() };

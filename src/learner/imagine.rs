@@ -122,6 +122,11 @@ impl Learner {
         self.settings.ghosts.generator != GeneratorKind::None
     }
 
+    /// Whether its ghosts are features of actual images of the future: an oracle's.
+    pub(super) fn looks_ahead(&self) -> bool {
+        self.settings.ghosts.generator == GeneratorKind::Real
+    }
+
     /// A generator that knows nothing yet, where the recipe has one.
     pub(super) fn fresh_generator(&self, seeds: Seeds) -> Result<Option<Box<dyn Generator>>, LearnError> {
         let kind = &self.settings.ghosts.generator;
@@ -182,6 +187,11 @@ impl Learner {
         }
     }
 
+    /// The same, class by class.
+    pub(super) fn all_as_learned(&self, features: &FeatureBank) -> FeatureBank {
+        features.iter().map(|(slot, features)| (*slot, self.as_learned(features))).collect()
+    }
+
     /// What a task may learn from: all images of its classes, and the memory.
     pub(super) fn readable(&self, lesson: &Lesson<'_>) -> Vec<Sample> {
         let data = lesson.album.loader.data();
@@ -199,10 +209,7 @@ impl Learner {
     /// Ghosts of `slots`.
     pub(super) fn ghosts_of(&self, lesson: &Lesson<'_>, slots: Slots, seeds: Seeds) -> Result<FeatureBank, LearnError> {
         match (&self.settings.ghosts.generator, &self.generator) {
-            (GeneratorKind::Real, _) => {
-                let future = self.actual_future(lesson, slots)?.into_iter();
-                Ok(future.map(|(slot, features)| (slot, self.as_learned(&features))).collect())
-            }
+            (GeneratorKind::Real, _) => Ok(self.all_as_learned(&self.actual_future(lesson, slots)?)),
             (_, Some(generator)) => {
                 let count = self.settings.ghosts.per_class;
                 let draw = |slot: Slot| (slot, generator.draw(slot, count, seeds.number("class", slot.index())));

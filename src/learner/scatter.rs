@@ -9,8 +9,8 @@ use super::{Learner, Lesson};
 use crate::class::{Slot, Slots};
 use crate::error::LearnError;
 use crate::evaluation::{Points, Scatter, Zone};
+use crate::model::FeatureBank;
 use crate::model::norm::{norm, unit_rows};
-use crate::model::{FeatureBank, GeneratorKind};
 use crate::seeds::Seeds;
 use rand::seq::index;
 use std::collections::BTreeMap;
@@ -88,7 +88,8 @@ impl Learner {
         let real = Points { slots: collected.slots, values: collected.values };
         Ok(Scatter {
             width,
-            real: match self.settings.ghosts.unit && self.imagines() && !self.draws_lengths() {
+            // As long as the ghosts beside them are.
+            real: match self.settings.ghosts.unit && self.imagines() && !self.looks_ahead() {
                 true => unit(real, width),
                 false => real,
             },
@@ -103,11 +104,6 @@ impl Learner {
             },
             zones: if in_a_plane { zones } else { Vec::new() },
         })
-    }
-
-    /// Whether ghosts have lengths that `f` gave them, though directions alone train: those of actual images do.
-    pub(super) fn draws_lengths(&self) -> bool {
-        self.settings.ghosts.unit && self.settings.ghosts.generator == GeneratorKind::Real
     }
 
     /// Some of the ghosts of the `future`, all of which are there, and of the seen classes as many, drawn for this alone.

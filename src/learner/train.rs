@@ -74,6 +74,7 @@ impl Learner {
         }
     }
 
+    /// The same, from the weights as they are: one try of the first task, or a later task.
     pub(super) fn train_once(&mut self, lesson: &mut Lesson<'_>, ghosts: bool) -> Result<(), LearnError> {
         let settings = self.settings.train;
         if lesson.task.is_first() {

@@ -1,7 +1,7 @@
 //! Several beginnings of the first task, of which the one with the lowest loss goes on.
 //!
-//! The first weights decide which classes come to lie beside which. In a wide feature space that matters little. In a plane a
-//! poor order is never mended, and its loss gives it away.
+//! The first weights decide which classes come to lie beside which. In a wide feature space that matters little. In a plane
+//! later tasks hardly mend a poor order, and its loss gives it away.
 
 use super::imagine::Ghosts;
 use super::observer::{Event, Observer};
@@ -40,7 +40,22 @@ struct Model {
 impl Learner {
     /// Trains `train.tries` times, each time from other first weights and in another order, and goes on with the model whose
     /// loss over its last epoch is lowest. The first try is the training there would be if there were no others.
+    ///
+    /// A loss that is no number ends a run here as elsewhere: where one try diverges, the rate is too high for all.
     pub(super) fn train_tries(&mut self, lesson: &mut Lesson<'_>, ghosts: bool) -> Result<(), LearnError> {
+        let seeds = self.seeds;
+        let best = self.best_of_tries(lesson, ghosts);
+        self.seeds = seeds;
+        let best = best?;
+        lesson.ghosts = best.ghosts;
+        for Epoch { task, stage, epoch, of, lr, ref terms } in best.epochs {
+            lesson.observer.notice(&Event::Epoch { task, stage, epoch, of, lr, terms });
+        }
+        Ok(())
+    }
+
+    /// Draws from other seeds each time, and leaves the last ones behind.
+    fn best_of_tries(&mut self, lesson: &mut Lesson<'_>, ghosts: bool) -> Result<Try, LearnError> {
         let seeds = self.seeds;
         let mut best = self.tried(lesson, 0, ghosts)?;
         for number in 1..self.settings.train.tries {
@@ -51,12 +66,7 @@ impl Learner {
                 false => self.take_up(model),
             }
         }
-        self.seeds = seeds;
-        lesson.ghosts = best.ghosts;
-        for Epoch { task, stage, epoch, of, lr, ref terms } in best.epochs {
-            lesson.observer.notice(&Event::Epoch { task, stage, epoch, of, lr, terms });
-        }
-        Ok(())
+        Ok(best)
     }
 
     fn tried(&mut self, lesson: &mut Lesson<'_>, number: usize, ghosts: bool) -> Result<Try, LearnError> {

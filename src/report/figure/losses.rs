@@ -37,16 +37,24 @@ pub(in crate::report) fn losses(name: &str, run: &ReadRun) -> Option<Figure> {
             ]);
         }
     }
+    let of_stage = |stage: &str| -> Vec<&Epoch> { run.epochs().filter(|epoch| epoch.stage == stage).collect() };
+    // The try that went on tells how long each of them was.
+    let a_try = of_stage("train").iter().filter(|epoch| epoch.task == 1).count().max(1);
     for (index, stage) in stages.iter().enumerate() {
-        let epochs: Vec<&Epoch> = run.epochs().filter(|epoch| epoch.stage == *stage).collect();
-        panel(&mut svg, stage, &epochs, index as f64 * PANEL);
+        let border = |before: &Epoch, after: &Epoch| match *stage {
+            _ if before.task != after.task => Some(format!("task {}", after.task)),
+            "try" if before.epoch.is_multiple_of(a_try) => Some(format!("try {}", before.epoch / a_try + 1)),
+            _ => None,
+        };
+        panel(&mut svg, stage, &of_stage(stage), &border, index as f64 * PANEL);
     }
     Some(Figure {
         name: format!("{}-losses", file_name(name)),
         title: "Loss terms".to_owned(),
         about:
-            "The mean of each term over the batches of an epoch, before its weight where it has one; task after task, \
-                with a line between tasks."
+            "The mean of each term over the batches of an epoch, with its weight; their sum is what is minimized. Lines stand \
+                between tasks, and between tries where the first task trained several times: all of them are under \
+                try, the one that went on is under train."
                 .to_owned(),
         alt: format!("Lines of the loss terms over epochs in {} stages: {}.", stages.len(), stages.join(", ")),
         table,
@@ -54,7 +62,10 @@ pub(in crate::report) fn losses(name: &str, run: &ReadRun) -> Option<Figure> {
     })
 }
 
-fn panel(svg: &mut Svg, stage: &str, epochs: &[&Epoch], top: f64) {
+/// What begins between two epochs, if anything does.
+type Border<'a> = dyn Fn(&Epoch, &Epoch) -> Option<String> + 'a;
+
+fn panel(svg: &mut Svg, stage: &str, epochs: &[&Epoch], border: &Border<'_>, top: f64) {
     let terms: BTreeSet<&str> = epochs.iter().flat_map(|epoch| epoch.terms.keys().map(String::as_str)).collect();
     let values = || epochs.iter().flat_map(|epoch| epoch.terms.values().copied()).filter(|value| value.is_finite());
     let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
@@ -68,10 +79,11 @@ fn panel(svg: &mut Svg, stage: &str, epochs: &[&Epoch], top: f64) {
         svg.text("faint small", (LEFT - 6.0, place + 4.0), Anchor::End, &label(*tick, &ticks));
     }
     svg.text("strong", (LEFT, top + 16.0), Anchor::Start, stage);
-    for (index, pair) in epochs.windows(2).enumerate().filter(|(_, pair)| pair[0].task != pair[1].task) {
+    for (index, pair) in epochs.windows(2).enumerate() {
+        let Some(begins) = border(pair[0], pair[1]) else { continue };
         let between = x.place(index as f64 + 0.5);
         svg.line("axis dotted", (between, ceiling), (between, ground));
-        svg.text("faint small", (between + 3.0, ceiling - 3.0), Anchor::Start, &format!("task {}", pair[1].task));
+        svg.text("faint small", (between + 3.0, ceiling - 3.0), Anchor::Start, &begins);
     }
     let mut ends: Vec<(usize, &str, f64, f64)> = Vec::new();
     for (hue, term) in terms.iter().enumerate() {
@@ -106,6 +118,21 @@ mod tests {
     use super::*;
     use crate::experiment::record::Line;
     use crate::report::runs::testing::read_run;
+
+    /// Two tries of two epochs, of which the second went on.
+    #[test]
+    fn tries_have_borders_too() {
+        let mut run = read_run("base", 1, "", &[[0; 8]]);
+        let told =
+            [("try", 1, 2.5), ("try", 2, 2.0), ("try", 3, 2.5), ("try", 4, 1.5), ("train", 1, 2.5), ("train", 2, 1.5)];
+        for (stage, epoch, nca) in told {
+            let terms = [("nca".to_owned(), nca)].into_iter().collect();
+            run.record.lines.push(Line::Epoch(Epoch { task: 1, stage: stage.to_owned(), epoch, lr: 0.1, terms }));
+        }
+        let drawn = losses("base", &run).expect("epochs").svg.body;
+        assert_eq!(drawn.matches("axis dotted").count(), 1);
+        assert_eq!(drawn.matches("try 2</text>").count(), 1);
+    }
 
     #[test]
     fn every_term_of_every_epoch_is_in_the_table() {

@@ -129,7 +129,7 @@ fn disc(run: &ReadRun, task: usize, scatter: &Scatter) -> Svg {
         let radius = f64::from(zone.spread) / disc.reach * disc.radius;
         let (x, y) = disc.place(&zone.centre);
         svg.dot("zone", (x, y), radius, &format!("kept free for {name}"));
-        // Outwards, where other zones are not.
+        // On the outer side, for zones meet in the middle.
         let angle = f64::from(zone.centre[1]).atan2(f64::from(zone.centre[0]));
         let edge = (x + radius * angle.cos(), y - radius * angle.sin() + 4.0);
         svg.text("small strong halo", edge, Anchor::Middle, &short(name));
@@ -327,6 +327,8 @@ mod tests {
         let body = &figure.svg.body;
         assert!(body.contains("<circle cx=\"404\" cy=\"220\" r=\"2.7\" data-point=\"0\"/>"));
         assert!(body.contains("<circle cx=\"220\" cy=\"128\" r=\"2.7\" data-point=\"1\"/>"), "up is up");
+        // Its edge is 92 and 46 below the middle, and its name stands centred on that.
+        assert!(body.contains("<text class=\"small strong halo\" x=\"220\" y=\"362\""), "on the outer side");
         assert!(body.contains("<line class=\"ray s0 now\" x1=\"220\" y1=\"220\" x2=\"404\" y2=\"220\"/>"));
         assert!(
             body.contains("<circle class=\"zone\" cx=\"220\" cy=\"312\" r=\"46\" data-tip=\"kept free for dog\"/>")
