@@ -6,7 +6,6 @@ mod common;
 use assert_cmd::Command;
 use common::{assert_audited, drawn_features, npy, run};
 use prescient::evaluation::metrics;
-use prescient::experiment::record::Line;
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::learner::Silent;
 use std::collections::BTreeSet;
@@ -68,11 +67,8 @@ fn last(record: &Record, name: &str) -> f64 {
 }
 
 fn terms(record: &Record, task: usize) -> BTreeSet<String> {
-    let epochs = record.lines.iter().filter_map(|line| match line {
-        Line::Epoch(epoch) if epoch.stage == "train" && epoch.task == task => Some(epoch.terms.keys().cloned()),
-        _ => None,
-    });
-    epochs.flatten().collect()
+    let epochs = record.epochs().filter(|epoch| epoch.stage == "train" && epoch.task == task);
+    epochs.flat_map(|epoch| epoch.terms.keys().cloned()).collect()
 }
 
 /// Eight classes: a chance answer is right once in eight.

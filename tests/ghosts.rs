@@ -5,7 +5,7 @@ mod common;
 
 use common::{Stages, assert_audited, bytes, features, run, small_recipe, terms_of_task_2};
 use prescient::evaluation::{Points, Scatter, metrics};
-use prescient::experiment::record::{Epoch, Line};
+use prescient::experiment::record::Epoch;
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::learner::{Event, Observer, Silent};
 use prescient::loss::DistillationKind;
@@ -31,11 +31,7 @@ fn ghost_recipe() -> Recipe {
 
 /// What was told of the epochs of a task.
 fn epochs(record: &Record, task: usize) -> Vec<&Epoch> {
-    let epochs = record.lines.iter().filter_map(|line| match line {
-        Line::Epoch(epoch) if epoch.task == task => Some(epoch),
-        _ => None,
-    });
-    epochs.collect()
+    record.epochs().filter(|epoch| epoch.task == task).collect()
 }
 
 /// The same, of the main training alone.
@@ -186,7 +182,7 @@ impl Observer for Drawn {
 }
 
 /// Where directions train, `g` imagines directions, and images are drawn as long. An oracle's ghosts have the lengths that `f` gives
-/// them, and so have the images beside them: the zone of a class lies where its images do.
+/// them, and so have the images beside them. A zone is around the ghosts as they are drawn.
 #[test]
 fn a_plane_is_drawn_as_it_is_made() {
     let folder = tempfile::tempdir().unwrap();
@@ -204,10 +200,14 @@ fn a_plane_is_drawn_as_it_is_made() {
         let ratio = longest(&scatter.ghosts) / longest(&scatter.real);
         assert!((0.3..3.0).contains(&ratio), "{name}: ghosts and images are drawn to one scale: {ratio}");
         assert_eq!(scatter.zones.len(), 12, "{name}");
-        if name == "real" {
-            let furthest = scatter.zones.iter().map(|zone| zone.centre[0].hypot(zone.centre[1])).fold(0.0, f32::max);
-            assert!(furthest > 0.0 && furthest < longest(&scatter.ghosts), "{furthest}");
-            assert!(lengths(&scatter.ghosts).iter().any(|length| (length - 1.0).abs() > 1e-2));
+        // Twenty of a class, and all of them are kept.
+        for zone in &scatter.zones {
+            let theirs = || scatter.ghosts.rows(2).filter(|(slot, _)| *slot == zone.slot);
+            assert_eq!(theirs().count(), 20, "{name}");
+            for (axis, centre) in zone.centre.iter().enumerate() {
+                let mean = theirs().map(|(_, row)| row[axis]).sum::<f32>() / 20.0;
+                assert!((mean - centre).abs() < 1e-4 * longest(&scatter.ghosts), "{name}: {mean} and {centre}");
+            }
         }
     }
 }
@@ -249,13 +249,7 @@ fn any_one_part_can_be_left_out() {
         change(&mut recipe);
         run(recipe, &folder.path().join(name))
     };
-    let stages = |record: &Record| -> Vec<String> {
-        let stages = record.lines.iter().filter_map(|line| match line {
-            Line::Epoch(epoch) => Some(epoch.stage.clone()),
-            _ => None,
-        });
-        stages.collect()
-    };
+    let stages = |record: &Record| -> Vec<String> { record.epochs().map(|epoch| epoch.stage.clone()).collect() };
     let whole = left_out("whole", &|_| ());
     assert!(["nca-ghost", "svm-reg", "pod"].iter().all(|term| terms_of_task_2(&whole).contains(&term.to_string())));
     let no_svm = left_out("svm", &|recipe| recipe.loss.latent.weight = 0.0);

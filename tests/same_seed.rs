@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use prescient::data::{Dataset, Fit, Pack, Shelf, Synthetic, SyntheticSettings, pack};
-use prescient::experiment::record::{Epoch, Line};
+use prescient::experiment::record::Epoch;
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::learner::Silent;
 use prescient::model::Compute;
@@ -72,11 +72,7 @@ fn runs(device: Device) -> (Record, Vec<(&'static str, Record)>) {
 }
 
 fn epochs(record: &Record) -> Vec<&Epoch> {
-    let epochs = record.lines.iter().filter_map(|line| match line {
-        Line::Epoch(epoch) => Some(epoch),
-        _ => None,
-    });
-    epochs.collect()
+    record.epochs().collect()
 }
 
 /// One test: a GPU must be opened before anything else of torch is used, and while it records nobody may draw numbers.

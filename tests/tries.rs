@@ -36,11 +36,7 @@ fn run(mut recipe: Recipe, seed: u32, tries: usize, out: &Path) -> Record {
 
 /// What was told of the epochs of a stage.
 fn epochs<'a>(record: &'a Record, stage: &str) -> Vec<&'a Epoch> {
-    let epochs = record.lines.iter().filter_map(|line| match line {
-        Line::Epoch(epoch) if epoch.stage == stage => Some(epoch),
-        _ => None,
-    });
-    epochs.collect()
+    record.epochs().filter(|epoch| epoch.stage == stage).collect()
 }
 
 /// Task and number of each.

@@ -210,6 +210,14 @@ impl Record {
         Ok(())
     }
 
+    /// The epochs of all stages, in order.
+    pub fn epochs(&self) -> impl Iterator<Item = &Epoch> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Epoch(epoch) => Some(epoch),
+            _ => None,
+        })
+    }
+
     /// What was answered after each finished task.
     pub fn evaluations(&self) -> impl Iterator<Item = &Evaluation> {
         self.lines.iter().filter_map(|line| match line {

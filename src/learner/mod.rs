@@ -32,7 +32,7 @@ use crate::error::LearnError;
 use crate::evaluation::{Answers, Points, Zone};
 use crate::loss::LossSettings;
 use crate::memory::{Memory, MemorySettings};
-use crate::model::{Compute, CosineClassifier, FeatureBank, Generator, GeneratorKind, ModelSettings, Network};
+use crate::model::{Compute, CosineClassifier, FeatureBank, Generator, ModelSettings, Network};
 use crate::scenario::{Stage, Task, plan};
 use crate::seeds::Seeds;
 use imagine::Ghosts;
@@ -220,9 +220,9 @@ impl Learner {
     }
 
     fn lesson<'a>(&self, task: Task<'a>, observer: &'a mut dyn Observer) -> Result<Lesson<'a>, LearnError> {
-        let data: Arc<TaskData> = Arc::new(match self.settings.ghosts.generator {
-            GeneratorKind::Real => self.sealed.open_for_oracle(&task, self.memory.samples()),
-            _ => self.sealed.open(&task, self.memory.samples()),
+        let data: Arc<TaskData> = Arc::new(match self.looks_ahead() {
+            true => self.sealed.open_for_oracle(&task, self.memory.samples()),
+            false => self.sealed.open(&task, self.memory.samples()),
         });
         let readable: Vec<Sample> =
             data.present().into_iter().chain(data.memory()).chain(data.future_of_an_oracle()).collect();

@@ -5,7 +5,6 @@ use crate::class::Slots;
 use crate::error::Result;
 use crate::evaluation::statistics::Summary;
 use crate::evaluation::{Run, Scatter, metrics};
-use crate::experiment::record::{Epoch, Line};
 use crate::experiment::{Record, RunFolder, Spent};
 use std::path::Path;
 
@@ -96,14 +95,6 @@ impl ReadRun {
             slot if slot < present.end => Time::Present,
             _ => Time::Future,
         }
-    }
-
-    /// The epochs of the record, in order.
-    pub fn epochs(&self) -> impl Iterator<Item = &Epoch> {
-        self.record.lines.iter().filter_map(|line| match line {
-            Line::Epoch(epoch) => Some(epoch),
-            _ => None,
-        })
     }
 }
 

@@ -3,7 +3,6 @@
 
 use prescient::audit::audit;
 use prescient::data::{Dataset, Files, Image, Source, Subset, Synthetic, SyntheticSettings};
-use prescient::experiment::record::Line;
 use prescient::experiment::{Experiment, Recipe, Record, overridden};
 use prescient::learner::{Event, Observer, Silent};
 use std::collections::BTreeSet;
@@ -76,11 +75,8 @@ pub fn bytes(run: &Path) -> Vec<u8> {
 
 /// The names of the loss's terms in the main training of task 2.
 pub fn terms_of_task_2(record: &Record) -> Vec<String> {
-    let epochs = record.lines.iter().filter_map(|line| match line {
-        Line::Epoch(epoch) if epoch.stage == "train" && epoch.task == 2 => Some(epoch.terms.keys().cloned()),
-        _ => None,
-    });
-    epochs.flatten().collect::<BTreeSet<_>>().into_iter().collect()
+    let epochs = record.epochs().filter(|epoch| epoch.stage == "train" && epoch.task == 2);
+    epochs.flat_map(|epoch| epoch.terms.keys().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// What a task kept to be drawn.

@@ -15,7 +15,7 @@ const RIGHT: f64 = 84.0;
 /// The losses of the run called `name`; none where nothing was minimized in epochs.
 pub(in crate::report) fn losses(name: &str, run: &ReadRun) -> Option<Figure> {
     let mut stages: Vec<&str> = Vec::new();
-    for epoch in run.epochs() {
+    for epoch in run.record.epochs() {
         if !stages.contains(&epoch.stage.as_str()) {
             stages.push(&epoch.stage);
         }
@@ -25,7 +25,7 @@ pub(in crate::report) fn losses(name: &str, run: &ReadRun) -> Option<Figure> {
     }
     let mut svg = Svg::new(WIDTH, stages.len() as f64 * PANEL + 14.0);
     let mut table = Table::new(&["task", "stage", "epoch", "learning rate", "term", "mean"]);
-    for epoch in run.epochs() {
+    for epoch in run.record.epochs() {
         for (term, value) in &epoch.terms {
             table.rows.push(vec![
                 epoch.task.to_string(),
@@ -37,7 +37,7 @@ pub(in crate::report) fn losses(name: &str, run: &ReadRun) -> Option<Figure> {
             ]);
         }
     }
-    let of_stage = |stage: &str| -> Vec<&Epoch> { run.epochs().filter(|epoch| epoch.stage == stage).collect() };
+    let of_stage = |stage: &str| -> Vec<&Epoch> { run.record.epochs().filter(|epoch| epoch.stage == stage).collect() };
     // The try that went on tells how long each of them was.
     let a_try = of_stage("train").iter().filter(|epoch| epoch.task == 1).count().max(1);
     for (index, stage) in stages.iter().enumerate() {
@@ -52,9 +52,9 @@ pub(in crate::report) fn losses(name: &str, run: &ReadRun) -> Option<Figure> {
         name: format!("{}-losses", file_name(name)),
         title: "Loss terms".to_owned(),
         about:
-            "The mean of each term over the batches of an epoch, with its weight; their sum is what is minimized. Lines stand \
-                between tasks, and between tries where the first task trained several times: all of them are under \
-                try, the one that went on is under train."
+            "The mean of each term over the batches of an epoch, with its weight; their sum is what is minimized. Lines \
+                stand between tasks, and between tries where the first task trained several times: all of them are \
+                under try, the one that went on is under train."
                 .to_owned(),
         alt: format!("Lines of the loss terms over epochs in {} stages: {}.", stages.len(), stages.join(", ")),
         table,
