@@ -2,14 +2,14 @@
 //! `cargo xtask bench`; this is to see what a change to one of them does.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use prescient::data::{
-    Augmentation, Crop, Dataset, Image, Loader, Pass, Sealed, Subset, Synthetic, SyntheticSettings, View,
-};
+use prescient::data::{Augmentation, Crop, Dataset, Image, Subset, Synthetic, SyntheticSettings, View};
+use prescient::engine::{Loader, Pass};
+use prescient::ghost::svm::{Rows, SvmSettings, fit};
 use prescient::loss::Mmd;
 use prescient::memory::herd;
+use prescient::protocol::Sealed;
 use prescient::scenario::{Order, Scenario};
 use prescient::seeds::Seeds;
-use prescient::svm::{Rows, SvmSettings, fit};
 use std::hint::black_box;
 use std::sync::Arc;
 use tch::{Device, Kind, Tensor};

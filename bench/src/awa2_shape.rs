@@ -7,8 +7,8 @@
 use super::ends::{ENOUGH, Ends};
 use super::made_up::MadeUp;
 use clap::Args;
+use prescient::engine::Compute;
 use prescient::experiment::{Experiment, Recipe};
-use prescient::model::Compute;
 use prescient::report::ReadRun;
 use std::path::Path;
 use std::sync::Arc;

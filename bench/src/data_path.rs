@@ -2,9 +2,9 @@
 
 use crate::serve;
 use clap::Args;
-use prescient::data::{
-    Augmentation, Batch, Crop, Dataset, Folder, FolderSettings, Loader, Pack, Pass, Sample, Sealed, Shelf, Subset, View,
-};
+use prescient::data::{Augmentation, Crop, Dataset, Folder, FolderSettings, Pack, Sample, Shelf, Subset, View};
+use prescient::engine::{Batch, Loader, Pass};
+use prescient::protocol::Sealed;
 use prescient::scenario::{Order, Scenario};
 use prescient::seeds::Seeds;
 use std::path::PathBuf;

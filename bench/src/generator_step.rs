@@ -2,8 +2,8 @@
 
 use clap::Args;
 use prescient::class::Slot;
-use prescient::model::generator::Gmmn;
-use prescient::model::{FeatureBank, GeneratorKind};
+use prescient::ghost::generator::Gmmn;
+use prescient::ghost::{FeatureBank, GeneratorKind};
 use tch::{Kind, Tensor};
 
 #[derive(Debug, Args)]

@@ -1,7 +1,8 @@
 //! A dataset of any shape, made up: what a run costs depends on sizes, not on what is seen.
 
+use prescient::catalogue::Catalogue;
 use prescient::class::ClassId;
-use prescient::data::{Catalogue, Dataset, Image, Normalization, Sample, Subset};
+use prescient::data::{Dataset, Image, Normalization, Sample, Subset};
 use prescient::error::DataError;
 
 /// Classes of coloured squares, as many images of each as its share of `train` and `test`.

@@ -52,7 +52,7 @@ enum Work {
 
 fn main() {
     // As the command itself runs.
-    prescient::cli::prepare();
+    torch_shim::tune_process();
     match Arguments::parse().work {
         Work::TrainStep(work) => work.run(),
         Work::GeneratorStep(work) => work.run(),

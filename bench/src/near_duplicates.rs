@@ -2,7 +2,7 @@
 
 use clap::Args;
 use image::codecs::jpeg::JpegEncoder;
-use prescient::data::likeness::Look;
+use prescient::data::perceptual_hash::Look;
 use prescient::data::{Files, Image};
 use std::path::{Path, PathBuf};
 

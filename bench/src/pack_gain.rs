@@ -2,7 +2,8 @@
 
 use crate::data_path::{Epochs, How};
 use clap::Args;
-use prescient::data::{Dataset, Fit, Folder, FolderSettings, Pack, pack};
+use prescient::data::datasets::pack;
+use prescient::data::{Dataset, Fit, Folder, FolderSettings, Pack};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;

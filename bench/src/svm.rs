@@ -1,8 +1,8 @@
 //! One plane between the ghosts of a class and all seen features.
 
 use clap::Args;
-use prescient::data::attributes::npy;
-use prescient::svm::{Rows, SvmSettings, fit};
+use prescient::data::formats::npy;
+use prescient::ghost::svm::{Rows, SvmSettings, fit};
 use std::path::{Path, PathBuf};
 use tch::Device;
 

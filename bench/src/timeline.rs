@@ -6,8 +6,9 @@
 //! before it. A GPU does its steps later than they are asked for; the last of an epoch is done when all are.
 
 use clap::Args;
+use prescient::catalogue::Catalogue;
 use prescient::class::ClassId;
-use prescient::data::{Catalogue, Dataset, Folder, FolderSettings, Image, Normalization, Sample, Shelf, Subset};
+use prescient::data::{Dataset, Folder, FolderSettings, Image, Normalization, Sample, Shelf, Subset};
 use prescient::error::DataError;
 use prescient::experiment::{Experiment, Recipe};
 use prescient::learner::{Event, Observer};

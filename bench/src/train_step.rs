@@ -1,11 +1,10 @@
 //! A training step: forward, NCA, backward, SGD; with `--distill` also a frozen teacher, POD and POD-flat.
 
 use clap::Args;
-use prescient::learner::Sgd;
+use prescient::classifier::{CosineClassifier, Similarity, fresh_proxies};
+use prescient::engine::{Compute, Layout, Precision, Sgd};
+use prescient::extractor::{Backbone, Network, ResNet18, SmallCnn, Stem};
 use prescient::loss::{Distillation, Nca, Pod, Terms};
-use prescient::model::classifier::fresh_proxies;
-use prescient::model::extractor::{ResNet18, SmallCnn, Stem};
-use prescient::model::{Backbone, Compute, CosineClassifier, Layout, Network, Precision, Similarity};
 use std::time::Instant;
 use tch::{Device, Kind, Tensor};
 use torch_shim::Graph;

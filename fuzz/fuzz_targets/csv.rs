@@ -2,8 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prescient::data::Catalogue;
-use prescient::data::attributes::{Scale, warnings};
+use prescient::catalogue::{Catalogue, Scale, warnings};
 use std::path::Path;
 
 fuzz_target!(|bytes: &[u8]| {

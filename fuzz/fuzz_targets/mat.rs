@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prescient::data::attributes::mat::{Value, read};
-use prescient::data::attributes::xlsa17::from_mat;
+use prescient::catalogue::xlsa17::from_mat;
+use prescient::data::formats::mat::{Value, read};
 use std::path::Path;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prescient::data::attributes::npy::read;
+use prescient::data::formats::npy::read;
 use std::path::Path;
 
 fuzz_target!(|bytes: &[u8]| {

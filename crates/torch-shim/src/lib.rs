@@ -28,6 +28,7 @@ mod kernels;
 mod layout;
 mod memory;
 mod optimizer;
+mod process;
 mod upload;
 
 pub use aside::side_by_side;
@@ -40,4 +41,5 @@ pub use kernels::{After, Norm, add_bias, allow_kernels, kernels_fit, kernels_rea
 pub use layout::{channels_last, is_channels_last, try_channels_last};
 pub use memory::{peak_memory, peak_ram, reset_peak_memory};
 pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};
+pub use process::tune_process;
 pub use upload::upload;

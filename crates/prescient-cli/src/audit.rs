@@ -1,0 +1,61 @@
+//! `prescient audit`.
+
+use crate::output;
+use clap::Args;
+use prescient::audit::{audit, audit_split};
+use prescient::error::{AuditError, Result};
+use std::path::PathBuf;
+
+/// Prove from a run's folder alone that it kept the rules, or judge a split made elsewhere
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  prescient audit runs/mine-seed0             six checks, and what gives the run's numbers
+  prescient audit runs/mine-seed0 --near      also test images that look like training images
+  prescient audit --split split.txt           lines `train PATH` and `test PATH`, or a CSV with `side,path`
+
+Neither data nor weights are needed: a run names each image that it learned from, kept and was tested on, by a hash of its
+pixels. The files of a split are compared by their pixels too where they are here. Exits with 1 if anything does not hold.")]
+pub(super) struct Audit {
+    /// The folder of a run
+    #[arg(required_unless_present = "split")]
+    run: Option<PathBuf>,
+
+    /// Judge the split that this file lists instead
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    split: Option<PathBuf>,
+
+    /// Also look for test images that look like training images
+    #[arg(long)]
+    near: bool,
+
+    /// Write it as JSON instead
+    #[arg(long)]
+    json: bool,
+}
+
+impl Audit {
+    pub(super) fn run(self) -> Result<()> {
+        match (self.split, self.run) {
+            (Some(path), _) => {
+                let found = audit_split(&path, self.near)?;
+                output::print(&if self.json { found.to_json() + "\n" } else { found.text() })?;
+                match found.holds() {
+                    true => Ok(()),
+                    false => {
+                        let (shared, test) = (found.shared() + found.near.len(), found.test);
+                        Err(AuditError::Leaks { path, shared, test }.into())
+                    }
+                }
+            }
+            (None, run) => {
+                let path = run.expect("clap asks for a run unless --split is given");
+                let found = audit(&path, self.near)?;
+                output::print(&if self.json { found.to_json() + "\n" } else { found.text() })?;
+                match found.failed() {
+                    0 => Ok(()),
+                    failed => Err(AuditError::Fails { path, failed, of: found.checks.len() }.into()),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `prescient classes`.
+
+use crate::output;
+use clap::{Args, ValueEnum};
+use prescient::catalogue::{AttributeSource, Catalogue, Scale, joined, nearest, warnings};
+use prescient::class::ClassId;
+use prescient::error::{Result, While};
+use std::path::PathBuf;
+
+/// Show what is known of classes: which are similar, which cannot be told apart
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  prescient classes animals.csv
+  prescient classes data/awa2/predicate-matrix-binary.txt data/awa2/att_splits.mat
+  prescient classes glove.npy                       with the names in glove.txt
+
+Files may be CSV, AwA2's predicate-matrix-*.txt, xlsa17's att_splits.mat, .npy, or a folder of AwA2's or aP&Y's own files.
+Several are put side by side, class by class. Similarity is the cosine between two classes' attributes.")]
+pub(super) struct Classes {
+    /// Where attributes come from
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// How many neighbours of each class
+    #[arg(long, default_value_t = 3)]
+    nearest: usize,
+
+    /// How the attributes of each file are scaled first
+    #[arg(long, value_enum, default_value = "none")]
+    scale: ScaleName,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ScaleName {
+    None,
+    UnitL2,
+    Range,
+}
+
+impl Classes {
+    pub(super) fn run(self) -> Result<()> {
+        let scale = match self.scale {
+            ScaleName::None => Scale::None,
+            ScaleName::UnitL2 => Scale::UnitL2,
+            ScaleName::Range => Scale::Range,
+        };
+        let sources: Vec<AttributeSource> = self.files.into_iter().map(AttributeSource::new).collect();
+        let catalogue = joined(&sources, scale).when(|| "read the class information".to_owned())?;
+        output::print(&text(&catalogue.expect("clap asks for a file"), self.nearest))
+    }
+}
+
+fn text(catalogue: &Catalogue, count: usize) -> String {
+    let mut text = format!("{} classes, {} attributes\n\n", catalogue.len(), catalogue.attribute_names().len());
+    let width = catalogue.names().iter().map(|name| name.chars().count()).max().unwrap_or(0).max(5);
+    text.push_str(&format!("{:<width$}  most similar\n", "class"));
+    for (name, index) in catalogue.names().iter().zip(0..) {
+        let neighbours = nearest(catalogue, ClassId(index), count);
+        let neighbours: Vec<String> =
+            neighbours.iter().map(|other| format!("{} {:.3}", catalogue.name(other.class), other.similarity)).collect();
+        text.push_str(&format!("{name:<width$}  {}\n", neighbours.join("  ")));
+    }
+    let warnings = warnings(catalogue);
+    if !warnings.is_empty() {
+        text.push_str("\nworth a look\n");
+        warnings.iter().for_each(|warning| text.push_str(&format!("  {warning}\n")));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// cos((3, 4), (4, 3)) = 0.96; the wolf and the dog are the same.
+    #[test]
+    fn similar_classes_and_warnings() {
+        let table = "class,a,b\ncat,3,4\nwolf,4,3\ndog,4,3\n";
+        let catalogue = Catalogue::from_csv(table.as_bytes(), Path::new("a.csv")).expect("a table");
+        insta::assert_snapshot!(text(&catalogue, 2), @r"
+        3 classes, 2 attributes
+
+        class  most similar
+        cat    wolf 0.960  dog 0.960
+        wolf   dog 1.000  cat 0.960
+        dog    wolf 1.000  cat 0.960
+
+        worth a look
+          `wolf` and `dog` have the same attributes: they cannot be told apart before their images arrive
+        ");
+    }
+}

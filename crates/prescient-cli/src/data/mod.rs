@@ -1,0 +1,48 @@
+//! `prescient data`: one file for each of its verbs.
+
+mod check;
+mod get;
+mod pack;
+mod show;
+
+use clap::{Args, Subcommand};
+use prescient::data::DATASETS;
+use prescient::error::Result;
+
+/// Fetch data, check it, and look at it before learning from it
+#[derive(Debug, Args)]
+pub(super) struct Data {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Name the datasets and what each needs
+    List,
+    /// Fetch a dataset, or say where to get it by hand
+    Get(get::Get),
+    /// Look at every file of a dataset, and say all that is wrong with it
+    Check(check::Check),
+    /// Decode and resize the images of a dataset once, into one file that loads at memory speed
+    Pack(pack::Pack),
+    /// Write a contact sheet of each class as PNG
+    Show(show::Show),
+}
+
+impl Data {
+    pub(super) fn run(self) -> Result<()> {
+        match self.verb {
+            Verb::List => {
+                let lines = DATASETS.iter().map(|dataset| {
+                    format!("{:<12} {}\n{:<12} needs: {}\n", dataset.name, dataset.about, "", dataset.needs)
+                });
+                crate::output::print(&lines.collect::<String>())
+            }
+            Verb::Get(verb) => verb.run(),
+            Verb::Check(verb) => verb.run(),
+            Verb::Pack(verb) => verb.run(),
+            Verb::Show(verb) => verb.run(),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! `prescient demo`.
+
+use crate::device::DeviceName;
+use crate::progress::Progress;
+use crate::{output, recipes};
+use clap::Args;
+use prescient::error::Result;
+use prescient::experiment::{Experiment, Record, overridden};
+use prescient::report;
+use std::path::PathBuf;
+
+/// Train the base model and the Ghost model on drawn images and show them side by side: three minutes at most
+#[derive(Debug, Args)]
+pub(super) struct Demo {
+    /// The seed
+    #[arg(long, default_value_t = 1)]
+    seed: u32,
+
+    /// Where to compute
+    #[arg(long, value_enum, default_value = "auto")]
+    device: DeviceName,
+
+    /// The folder to write; `runs/demo` unless given, or the first of `runs/demo-2`, `runs/demo-3`, … that is free
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+impl Demo {
+    pub(super) fn run(self) -> Result<()> {
+        let device = self.device.open()?;
+        let out = self.out.unwrap_or_else(first_free);
+        let mut records = Vec::new();
+        for (name, recipe) in [("base", "demo-base"), ("ghost", "demo-ghost")] {
+            let (text, path) = recipes::find(recipe)?;
+            let mut recipe = overridden(&text, &path, &[])?;
+            recipe.seed = self.seed;
+            eprintln!("{}", recipes::about(&text));
+            let mut progress = Progress::new();
+            let record = Experiment::new(recipe, device)?.run(&out.join(name), None, &mut progress)?;
+            progress.finish();
+            records.push((name, record));
+        }
+        let runs: Vec<(&str, &Record)> = records.iter().map(|(name, record)| (*name, record)).collect();
+        output::print(&format!(
+            "\nright answers in percent; seen: classes that have come, unseen: classes still to come\n\n{}\n\
+             written to {out}\nlook closer with: prescient report {out}/ghost\n                  prescient inspect {out}/ghost\n",
+            report::side_by_side(&runs),
+            out = out.display(),
+        ))
+    }
+}
+
+/// Where nothing is yet: an earlier demo stays.
+fn first_free() -> PathBuf {
+    let numbered = (2..).map(|number| PathBuf::from(format!("runs/demo-{number}")));
+    std::iter::once(PathBuf::from("runs/demo"))
+        .chain(numbered)
+        .find(|path| !path.exists())
+        .expect("some number is free")
+}

@@ -1,0 +1,100 @@
+//! The command `prescient`: one file a verb.
+
+mod audit;
+mod classes;
+mod compare;
+mod data;
+mod demo;
+mod device;
+mod drawings;
+pub mod fetch;
+mod inspect;
+mod list;
+mod output;
+mod progress;
+mod recipes;
+mod report;
+mod reproduce;
+mod run;
+
+use clap::{Parser, Subcommand};
+use prescient::error::Result;
+use std::process::ExitCode;
+
+/// Prescient continual learning: teach an image classifier its classes task by task, with a tiny memory of old images,
+/// and let it guess at classes whose images have not arrived yet.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    arg_required_else_help = true,
+    after_help = "Start with `prescient demo`. Then `prescient list` shows what there is to run, and\n\
+                  `prescient run RECIPE.toml` runs it. Exit codes: 0 done, 1 an audit that fails,\n\
+                  2 something to mend, 3 rows of a table that are not there."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+
+    /// Say more of what happens, on stderr (twice for even more)
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Train the base model and the Ghost model on drawn images and show them side by side: three minutes at most
+    Demo(demo::Demo),
+    /// Run a recipe, or go on with a run that was stopped
+    Run(run::Run),
+    /// Show what runs found, from their folders alone: as tables, as figures, or as a page
+    Report(report::Report),
+    /// Compare models over seeds: paired differences, intervals, and a verdict
+    Compare(compare::Compare),
+    /// Run the rows of the paper's tables and show our numbers beside the paper's
+    Reproduce(reproduce::Reproduce),
+    /// Prove from a run's folder alone that it kept the rules, or judge a split made elsewhere
+    Audit(audit::Audit),
+    /// Compare what a run imagines of classes with what their images look like
+    Inspect(inspect::Inspect),
+    /// Fetch data, check it, and look at it before learning from it
+    Data(data::Data),
+    /// Show what is known of classes: which are similar, which cannot be told apart
+    Classes(classes::Classes),
+    /// Name the datasets, recipes, metrics and recipe keys there are
+    List(list::List),
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    torch_shim::tune_process();
+    let arguments = Arguments::parse();
+    let level = ["warn", "info", "debug"][usize::from(arguments.verbose.min(2))];
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(format!("prescient={level}")))
+        .with_writer(std::io::stderr)
+        .without_time()
+        .init();
+    let done = match arguments.verb {
+        Verb::Demo(verb) => verb.run(),
+        Verb::Run(verb) => verb.run(),
+        Verb::Report(verb) => verb.run(),
+        Verb::Compare(verb) => verb.run(),
+        Verb::Reproduce(verb) => verb.run(),
+        Verb::Audit(verb) => verb.run(),
+        Verb::Inspect(verb) => verb.run(),
+        Verb::Data(verb) => verb.run(),
+        Verb::Classes(verb) => verb.run(),
+        Verb::List(verb) => verb.run(),
+    };
+    finish(done)
+}
+
+fn finish(done: Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint!("{}", error.message());
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

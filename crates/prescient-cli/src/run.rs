@@ -1,0 +1,84 @@
+//! `prescient run`.
+
+use crate::device::DeviceName;
+use crate::progress::Progress;
+use crate::{output, recipes};
+use clap::Args;
+use prescient::error::Result;
+use prescient::experiment::{Experiment, Record, overridden};
+use prescient::report;
+use std::path::{Path, PathBuf};
+
+/// Run a recipe, or go on with a run that was stopped
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  prescient run demo-ghost                            a recipe that comes along, by name
+  prescient run mine.toml --seed 2 --out runs/mine-2  your own
+  prescient run demo-base --set train.epochs=3        any key, for this run alone
+  prescient run --resume runs/mine-2                  after an interruption
+
+A run is a folder: its recipe, its record, and the model after each task. It appears with its first finished task.")]
+pub(super) struct Run {
+    /// A recipe: a TOML file, or the name of one that comes along (see `prescient list`)
+    #[arg(required_unless_present = "resume")]
+    recipe: Option<String>,
+
+    /// Set a key of the recipe for this run; can be given several times
+    #[arg(long = "set", value_name = "KEY=VALUE", conflicts_with = "resume")]
+    sets: Vec<String>,
+
+    /// The seed; the recipe's own unless given
+    #[arg(long, conflicts_with = "resume")]
+    seed: Option<u32>,
+
+    /// Where to compute
+    #[arg(long, value_enum, default_value = "auto")]
+    device: DeviceName,
+
+    /// The folder to write; `runs/RECIPE-seedN` unless given
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+
+    /// Go on with the run in this folder after its last finished task
+    #[arg(long, value_name = "DIR", conflicts_with = "recipe")]
+    resume: Option<PathBuf>,
+
+    /// Stop after this task; `--resume` goes on from there
+    #[arg(long, value_name = "TASK", value_parser = clap::value_parser!(u32).range(1..))]
+    stop_after: Option<u32>,
+}
+
+impl Run {
+    pub(super) fn run(self) -> Result<()> {
+        let device = self.device.open()?;
+        let mut progress = Progress::new();
+        let stop_after = self.stop_after.map(|task| task as usize);
+        let (record, out) = match (&self.resume, &self.recipe) {
+            (Some(folder), _) => (Experiment::resume(folder, device, stop_after, &mut progress)?, folder.clone()),
+            (None, recipe) => {
+                let name = recipe.as_deref().expect("clap asks for a recipe unless --resume is given");
+                let (text, path) = recipes::find(name)?;
+                let mut recipe = overridden(&text, &path, &self.sets)?;
+                recipe.seed = self.seed.unwrap_or(recipe.seed);
+                let out = self.out.clone().unwrap_or_else(|| default_out(&path, recipe.seed));
+                (Experiment::new(recipe, device)?.run(&out, stop_after, &mut progress)?, out)
+            }
+        };
+        progress.finish();
+        show(&record, &out)
+    }
+}
+
+fn default_out(recipe: &Path, seed: u32) -> PathBuf {
+    let name = recipe.file_stem().unwrap_or_default().to_string_lossy();
+    Path::new("runs").join(format!("{name}-seed{seed}"))
+}
+
+/// The run's table, and where the run is.
+pub(super) fn show(record: &Record, out: &Path) -> Result<()> {
+    let mut text = format!("{}\nwritten to {}\n", report::text(record), out.display());
+    if record.evaluations().count() < record.start.tasks.len() {
+        text.push_str(&format!("go on with: prescient run --resume {}\n", out.display()));
+    }
+    output::print(&text)
+}

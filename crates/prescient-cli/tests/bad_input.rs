@@ -1,0 +1,374 @@
+//! Bad input: one clear error with file, line, expected and found; exit code 2; no panic, nothing half-written.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../prescient/tests/common/mod.rs"]
+mod common;
+
+use assert_cmd::Command;
+use common::photo_folder;
+use std::path::{Path, PathBuf};
+
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Runs the command in this place; it must fail with code 2, say each of `parts`, and leave no run behind.
+    #[track_caller]
+    fn refuses(&self, arguments: &[&str], parts: &[&str]) -> String {
+        let mut command = Command::cargo_bin("prescient").unwrap();
+        command.current_dir(self.folder.path()).env("PRESCIENT_DATA", self.path("data")).args(arguments);
+        let output = command.output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.starts_with("error: "), "{message}");
+        assert_eq!(message.matches("error: ").count(), 1, "one error: {message}");
+        assert!(!message.contains("panicked"), "{message}");
+        for part in parts {
+            assert!(message.contains(part), "expected `{part}` in:\n{message}");
+        }
+        let left = std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("out")).collect();
+        assert!(left.is_empty(), "something was written: {left:?}");
+        assert!(output.stdout.is_empty());
+        message
+    }
+
+    /// A recipe for the photos in `photos`, with the table `attributes.csv`.
+    fn photo_recipe(&self, split: &str) {
+        self.write(
+            "r.toml",
+            format!(
+                "[data]\nkind = \"folder\"\npath = \"photos\"\nattributes = [\"photos/attributes.csv\"]\n\
+                 [scenario]\nsplit = \"{split}\"\n\
+                 [model]\nbackbone = {{ kind = \"small-cnn\", width = 4 }}\n[train]\nepochs = 1\nbatch = 4\n"
+            ),
+        );
+    }
+}
+
+const RUN: &[&str] = &["run", "r.toml", "--out", "out", "--device", "cpu"];
+
+fn photos(place: &Place) -> PathBuf {
+    place.photo_recipe("2+1");
+    photo_folder(&place.path("photos"), &["ant", "bee", "cat"])
+}
+
+/// The idx file of so many images, all of one grey, and that of their labels.
+fn idx(count: u32) -> (Vec<u8>, Vec<u8>) {
+    let mut images = [2051, count, 28, 28].map(u32::to_be_bytes).concat();
+    images.extend(std::iter::repeat_n(7, (count * 28 * 28) as usize));
+    let mut labels = [2049, count].map(u32::to_be_bytes).concat();
+    labels.extend((0..count).map(|label| (label % 10) as u8));
+    (images, labels)
+}
+
+fn mnist(place: &Place) {
+    for side in ["train", "t10k"] {
+        let (images, labels) = idx(20);
+        place.write(&format!("data/mnist/{side}-images-idx3-ubyte"), images);
+        place.write(&format!("data/mnist/{side}-labels-idx1-ubyte"), labels);
+    }
+    place.write("r.toml", "[data]\nkind = \"mnist\"\n[scenario]\nsplit = \"6+2+2\"\n");
+}
+
+#[test]
+fn good_photos_do_run() {
+    let place = Place::new();
+    photos(&place);
+    let mut command = Command::cargo_bin("prescient").unwrap();
+    let output = command.current_dir(place.folder.path()).args(RUN).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(place.path("out/record.jsonl").is_file());
+    assert!(output.stderr.is_empty(), "quiet when not a terminal: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_missing_idx_file() {
+    let place = Place::new();
+    mnist(&place);
+    std::fs::remove_file(place.path("data/mnist/t10k-labels-idx1-ubyte")).unwrap();
+    place.refuses(RUN, &["cannot open the dataset `mnist`", "t10k-labels-idx1-ubyte", "No such file", "hint: "]);
+}
+
+#[test]
+fn a_cut_idx_file() {
+    let place = Place::new();
+    mnist(&place);
+    let (images, _) = idx(20);
+    place.write("data/mnist/train-images-idx3-ubyte", &images[..5000]);
+    place.refuses(RUN, &["train-images-idx3-ubyte", "expected ", "15680", "found ", "hint: "]);
+}
+
+#[test]
+fn a_ragged_table() {
+    let place = Place::new();
+    let table = photos(&place);
+    std::fs::write(table, "class,number,one\nant,1,1\nbee,2\ncat,3,1\n").unwrap();
+    place.refuses(RUN, &["photos/attributes.csv`, line 3: expected 2 attributes, found 1", "hint: "]);
+}
+
+#[test]
+fn an_attribute_twice() {
+    let place = Place::new();
+    let table = photos(&place);
+    std::fs::write(table, "class,number,number\nant,1,1\nbee,2,1\ncat,3,1\n").unwrap();
+    place.refuses(RUN, &["photos/attributes.csv`, line 1: expected every attribute once", "`number` a second time"]);
+}
+
+#[test]
+fn a_source_of_attributes_with_a_typo() {
+    let place = Place::new();
+    photos(&place);
+    let set = "data.attributes=[{path=\"photos/attributes.csv\", clases=[]}]";
+    place.refuses(&[RUN, &["--set", set]].concat(), &["unknown field `clases`", "expected one of `path`", "hint: "]);
+}
+
+#[test]
+fn class_information_of_an_unknown_kind() {
+    let place = Place::new();
+    photos(&place);
+    place.write("animals.xlsx", "PK");
+    let set = "data.attributes=[\"animals.xlsx\"]";
+    place.refuses(&[RUN, &["--set", set]].concat(), &["`animals.xlsx`: expected class information", "hint: ", "a CSV"]);
+}
+
+#[test]
+fn an_order_that_the_dataset_does_not_know() {
+    let place = Place::new();
+    photos(&place);
+    let arguments = [RUN, &["--set", "scenario.order.kind=proposed"]].concat();
+    place.refuses(
+        &arguments,
+        &["cannot deal out the classes", "no order called `proposed`", "hint: only `awa2` and `apy`"],
+    );
+}
+
+#[test]
+fn awa2_without_its_photos() {
+    let place = Place::new();
+    place.write("data/awa2/classes.txt", "1 antelope\n2 zebra\n");
+    place.write("data/awa2/predicates.txt", "1 stripes\n");
+    place.write("data/awa2/predicate-matrix-continuous.txt", "0\n");
+    place.write("r.toml", "[data]\nkind = \"awa2\"\n[scenario]\nsplit = \"1+1\"\n");
+    place.refuses(
+        RUN,
+        &[
+            "cannot open the dataset `awa2`",
+            "expected a line for each of 2 classes, found 1",
+            "hint: ",
+            "data check awa2",
+        ],
+    );
+    place.write("data/awa2/predicate-matrix-continuous.txt", "0\n99.5\n");
+    place.refuses(RUN, &["data/awa2/JPEGImages", "No such file", "hint: "]);
+    place.write("r.toml", "[data]\nkind = \"apy\"\n[scenario]\nsplit = \"16+8x2\"\n");
+    place.refuses(RUN, &["cannot open the dataset `apy`", "data/apy", "No such file", "hint: "]);
+}
+
+#[test]
+fn an_empty_table() {
+    let place = Place::new();
+    let table = photos(&place);
+    std::fs::write(table, "").unwrap();
+    place.refuses(RUN, &["photos/attributes.csv`: expected a header", "found an empty file"]);
+}
+
+#[test]
+fn a_class_with_images_alone() {
+    let place = Place::new();
+    let table = photos(&place);
+    std::fs::write(table, "class,number\nant,1\nbee,2\n").unwrap();
+    place.refuses(RUN, &["photos", "attributes.csv", "`cat` has images but no attributes", "hint: "]);
+}
+
+#[test]
+fn a_class_with_attributes_alone() {
+    let place = Place::new();
+    let table = photos(&place);
+    std::fs::write(table, "class,number\nant,1\nbee,2\ncat,3\ndog,4\n").unwrap();
+    place.refuses(RUN, &["photos", "attributes.csv", "`dog` has attributes but no images", "hint: "]);
+}
+
+#[test]
+fn a_photo_that_does_not_decode() {
+    let place = Place::new();
+    photos(&place);
+    place.write("photos/train/bee/2.jpg", [0xff, 0xd8, 0xff, 0xe0, 0, 16, b'J', b'F']);
+    place.refuses(RUN, &["cannot learn task 1", "photos/train/bee/2.jpg", "expected an image", "found one", "hint: "]);
+}
+
+#[test]
+fn a_photo_of_a_later_task_that_does_not_decode_leaves_the_finished_tasks() {
+    let place = Place::new();
+    photos(&place);
+    place.write("photos/train/cat/2.jpg", b"not a photo");
+    let mut command = Command::cargo_bin("prescient").unwrap();
+    let output = command.current_dir(place.folder.path()).args(RUN).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("photos/train/cat/2.jpg"));
+    assert!(place.path("out/tasks/01/weights.safetensors").is_file(), "task 1 is not lost");
+    assert!(!place.path("out/tasks/02").exists() && !place.path("out/tasks/02.tmp").exists());
+}
+
+#[test]
+fn an_unknown_key() {
+    let place = Place::new();
+    place.write("r.toml", "[scenario]\nsplit = \"12+12\"\n[train]\nepoch = 3\n");
+    place.refuses(RUN, &["`r.toml`", "line 4", "unknown field `epoch`", "expected", "epochs", "hint: "]);
+    place.write("r.toml", "[scenario]\nsplit = \"12+12\"\n");
+    place.refuses(&[RUN, &["--set", "train.epoch=3"]].concat(), &["`--set train.epoch=3`", "unknown field `epoch`"]);
+}
+
+#[test]
+fn a_split_that_does_not_add_up() {
+    let place = Place::new();
+    photos(&place);
+    place.photo_recipe("2+2");
+    place.refuses(RUN, &["the split `2+2` deals out 4 classes, but the dataset has 3", "hint: "]);
+}
+
+#[test]
+fn cuda_where_there_is_none() {
+    if torch_shim::open_cuda().is_available() {
+        eprintln!("left out: this machine has a CUDA device");
+        return;
+    }
+    let place = Place::new();
+    place.refuses(
+        &["run", "demo-base", "--out", "out", "--device", "cuda"],
+        &["there is no CUDA device", "hint: ", "--device cpu"],
+    );
+}
+
+#[test]
+fn nothing_to_imagine_from() {
+    let place = Place::new();
+    mnist(&place);
+    let arguments = [RUN, &["--set", "ghosts.generator={kind=\"gaussian\"}"]].concat();
+    place.refuses(&arguments, &["the classes have no attributes", "hint: ", "attributes.csv"]);
+}
+
+#[test]
+fn a_recipe_that_is_not_there() {
+    let place = Place::new();
+    place
+        .refuses(&["run", "nonsense", "--out", "out"], &["`nonsense` is neither a file nor", "hint: `prescient list`"]);
+    place.refuses(&["run", "nonsense.toml", "--out", "out"], &["`nonsense.toml`", "No such file"]);
+}
+
+#[test]
+fn a_folder_that_is_taken() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("taken")).unwrap();
+    place.write("taken/mine.txt", "dear to me");
+    place.refuses(&["run", "demo-base", "--out", "taken"], &["`taken` exists already", "hint: ", "--out"]);
+    assert_eq!(std::fs::read_to_string(place.path("taken/mine.txt")).unwrap(), "dear to me");
+}
+
+#[test]
+fn a_folder_with_a_name_like_ours_is_not_touched() {
+    let place = Place::new();
+    photos(&place);
+    place.write("out.tmp/thesis.txt", "dear to me");
+    let mut command = Command::cargo_bin("prescient").unwrap();
+    assert!(command.current_dir(place.folder.path()).args(RUN).output().unwrap().status.success());
+    assert_eq!(std::fs::read_to_string(place.path("out.tmp/thesis.txt")).unwrap(), "dear to me");
+}
+
+#[test]
+fn values_that_make_no_sense() {
+    let place = Place::new();
+    for (set, part) in [
+        ("data.train=0", "`data.train` is 0; expected 1 to 10000"),
+        ("data.train=99999999999", "`data.train` is 99999999999"),
+        ("model.backbone.width=0", "`model.backbone.width` is 0; expected 1 to 1024"),
+        ("complete.batch=0", "`complete.batch` is 0"),
+        ("memory.repeat=1000000000", "`memory.repeat` is 1000000000; expected 0 to 1000"),
+        ("images.crop.pixels=4000000000", "`images.crop.pixels` is 4000000000"),
+        ("scenario.split=nonsense", "expected a number of classes, found `nonsense`"),
+    ] {
+        place.refuses(&["run", "demo-base", "--out", "out", "--device", "cpu", "--set", set], &[part, "hint: "]);
+    }
+}
+
+#[test]
+fn a_training_that_diverges() {
+    let place = Place::new();
+    photos(&place);
+    place.photo_recipe("3");
+    // One step alone: its loss is still a number, what comes after is not.
+    let sets = ["--set", "train.lr=1e38", "--set", "train.batch=64"];
+    place.refuses(&[RUN, &sets].concat(), &["cannot learn task 1", "diverged", "hint: a smaller"]);
+}
+
+#[test]
+fn a_recipe_that_was_changed_under_a_run() {
+    let place = Place::new();
+    photos(&place);
+    let mut command = Command::cargo_bin("prescient").unwrap();
+    let arguments = ["run", "r.toml", "--out", "begun", "--device", "cpu", "--stop-after", "1"];
+    assert!(command.current_dir(place.folder.path()).args(arguments).output().unwrap().status.success());
+    let recipe = std::fs::read_to_string(place.path("begun/recipe.toml")).unwrap();
+    place.write("begun/recipe.toml", recipe.replace("seed = 0", "seed = 7"));
+    place.refuses(
+        &["run", "--resume", "begun"],
+        &["begun/recipe.toml", "not the recipe that this run began with", "hint: "],
+    );
+}
+
+/// A reader that has seen enough is no error.
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let program = assert_cmd::cargo::cargo_bin("prescient");
+    let mut child = std::process::Command::new(program)
+        .arg("list")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_is_no_run_cannot_be_reported_or_resumed() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("empty")).unwrap();
+    for arguments in [&["report", "empty"][..], &["run", "--resume", "empty"]] {
+        place.refuses(arguments, &["`empty` is not a run", "recipe.toml", "hint: "]);
+    }
+}
+
+#[test]
+fn a_damaged_record_is_told_by_line() {
+    let place = Place::new();
+    place.write("run/recipe.toml", "");
+    place.write("run/record.jsonl", "{\"line\":\"start\"\n");
+    place.refuses(&["report", "run"], &["record.jsonl`, line 1", "hint: "]);
+}
+
+#[test]
+fn usage_errors_exit_with_2_as_well() {
+    for arguments in [&["fly"][..], &["run"], &["run", "demo-base", "--device", "abacus"]] {
+        let output = Command::cargo_bin("prescient").unwrap().args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+    assert!(!Path::new("out").exists());
+}

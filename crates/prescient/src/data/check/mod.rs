@@ -1,0 +1,190 @@
+//! Looks at every file of a dataset, says all that is wrong and what to do about it, and goes on to the end.
+
+mod duplicates;
+mod inventory;
+mod jpeg;
+
+use crate::catalogue::AttributeSource;
+use crate::data::datasets::apy;
+use crate::data::perceptual_hash::{Look, content};
+use crate::data::resolve;
+use crate::error::DataError;
+use duplicates::Trace;
+use inventory::{Inventory, Item, Pictures};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Which dataset is to be checked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Checked {
+    /// The four idx files.
+    Mnist,
+    /// Photos in folders.
+    Folder {
+        /// Where their attributes come from.
+        attributes: Vec<AttributeSource>,
+        /// Which of them are not used.
+        leave_out: Vec<String>,
+    },
+    /// Animals with Attributes 2.
+    Awa2,
+    /// Attribute Pascal and Yahoo.
+    Apy,
+    /// Features that were computed elsewhere.
+    Features {
+        /// Where the attributes of their classes come from.
+        attributes: Vec<AttributeSource>,
+    },
+}
+
+/// What kind of thing was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Something is not where it should be.
+    Layout,
+    /// Attributes are missing, damaged, or cannot tell classes apart.
+    ClassInformation,
+    /// More or fewer images than published.
+    Count,
+    /// A file that cannot be read, or is no image, or not a whole one.
+    Image,
+    /// One image twice where that does harm.
+    Duplicate,
+    /// One image twice on one side, in one class.
+    Repeated,
+    /// Two images on two sides that look the same.
+    NearDuplicate,
+}
+
+/// One thing that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What kind of thing.
+    pub kind: Kind,
+    /// Which file, what was expected, what was found.
+    pub what: String,
+    /// What to do about it; nothing must be done about a notice.
+    pub mend: Option<String>,
+    /// Whether something is wrong, and not just worth a look.
+    pub wrong: bool,
+}
+
+impl Finding {
+    fn new(kind: Kind, what: String, mend: &str) -> Self {
+        Self { kind, what, mend: Some(mend.to_owned()), wrong: true }
+    }
+
+    fn fault(kind: Kind, error: &DataError) -> Self {
+        Self { kind, what: error.to_string(), mend: error.hint(), wrong: true }
+    }
+
+    fn notice(kind: Kind, what: String) -> Self {
+        Self { kind, what, mend: None, wrong: false }
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checkup {
+    /// How many images, or objects, each class has to learn from and to be asked about.
+    pub counts: Vec<(String, [usize; 2])>,
+    /// How many files were opened.
+    pub opened: usize,
+    /// Whether they are rows of numbers, and no images.
+    pub rows: bool,
+    /// All that was found, by kind.
+    pub findings: Vec<Finding>,
+}
+
+impl Checkup {
+    /// How many things are wrong.
+    pub fn faults(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.wrong).count()
+    }
+}
+
+/// Looks at every file of the dataset at `path`. `progress` hears how many images of how many have been looked at.
+pub fn check(dataset: &Checked, path: &Path, progress: &(dyn Fn(usize, usize) + Sync)) -> Checkup {
+    let path: PathBuf = resolve(path);
+    let inventory = match dataset {
+        Checked::Mnist => inventory::of_mnist(&path),
+        Checked::Folder { attributes, leave_out } => {
+            inventory::of_folder(&path, attributes, leave_out).map_err(|error| vec![error])
+        }
+        Checked::Awa2 => inventory::of_awa2(&path).map_err(|error| vec![error]),
+        Checked::Apy => inventory::of_apy(&path).map_err(|error| vec![error]),
+        Checked::Features { attributes } => inventory::of_features(&path, attributes).map_err(|error| vec![error]),
+    };
+    match inventory {
+        Ok(inventory) => look_at(inventory, progress),
+        // Nothing more can be looked at.
+        Err(errors) => {
+            let findings = errors.iter().map(|error| Finding::fault(Kind::Layout, error)).collect();
+            Checkup { findings, ..Checkup::default() }
+        }
+    }
+}
+
+fn look_at(mut inventory: Inventory, progress: &(dyn Fn(usize, usize) + Sync)) -> Checkup {
+    let (done, of) = (AtomicUsize::new(0), inventory.items.len());
+    let looks: Vec<Result<Trace, Vec<DataError>>> = inventory
+        .items
+        .par_iter()
+        .map(|item| {
+            let look = examined(&inventory.pictures, item);
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1, of);
+            look
+        })
+        .collect();
+    let mut findings = std::mem::take(&mut inventory.findings);
+    let mut traces = Vec::new();
+    for look in looks {
+        match look {
+            Ok(trace) => traces.push(Some(trace)),
+            Err(errors) => {
+                findings.extend(errors.iter().map(unusable));
+                traces.push(None);
+            }
+        }
+    }
+    findings.extend(duplicates::duplicates(&inventory, &traces));
+    findings.sort_by_key(|finding| (!finding.wrong, finding.kind));
+    Checkup { counts: inventory.counts, opened: of, rows: inventory.pictures.are_rows(), findings }
+}
+
+/// An image that cannot be used. One that was listed a moment ago and is not there is a link.
+fn unusable(error: &DataError) -> Finding {
+    match error {
+        DataError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            let mend = "a link to a file that is gone: put a copy in its place, or take it away";
+            Finding::new(Kind::Image, error.to_string(), mend)
+        }
+        _ => Finding::fault(Kind::Image, error),
+    }
+}
+
+/// Opens one image and looks at all of it.
+fn examined(pictures: &Pictures, item: &Item) -> Result<Trace, Vec<DataError>> {
+    let (bytes, image) = pictures.open(item).map_err(|error| vec![error])?;
+    let path = PathBuf::from(pictures.path(item));
+    if jpeg::is_cut(&bytes) {
+        return Err(vec![DataError::Malformed {
+            path,
+            line: None,
+            expected: "a whole JPEG".to_owned(),
+            found: "one that is cut short: its end is missing".to_owned(),
+            hint: "put a whole copy in its place, or take it away".to_owned(),
+        }]);
+    }
+    if let Pictures::Files(files) = pictures {
+        let beyond = item.objects.iter().filter(|object| object.bounds.cut(&image).is_none());
+        let faults: Vec<DataError> = beyond.map(|object| apy::outside(files, object, &image)).collect();
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+    }
+    // Handwritten digits all look alike, and numbers like nothing.
+    let look = if image.channels == 3 { Look::of(&image) } else { None };
+    Ok(Trace { content: *content(&image).as_bytes(), look })
+}

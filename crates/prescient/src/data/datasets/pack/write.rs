@@ -1,0 +1,137 @@
+//! Makes a pack: every image decoded, resized and written, under a temporary name until it is whole.
+
+use crate::data::datasets::pack::header::{self, Entry, Header, MAGIC};
+use crate::data::{Dataset, Image, Sample, Subset};
+use crate::error::DataError;
+use crate::scenario::Order;
+use fast_image_resize::images::{Image as Raster, ImageRef};
+use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use rayon::prelude::*;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// So many images are in memory at once.
+const TOGETHER: usize = 512;
+
+/// How images are made to fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// The shorter side, in pixels. Smaller images stay as they are.
+    pub size: u32,
+    /// Whether images keep their aspect; else the middle square is cut out.
+    pub whole: bool,
+}
+
+/// Writes a pack of `dataset` to `out`. `progress` hears how many images of how many are done.
+pub fn pack(
+    dataset: &dyn Dataset,
+    out: &Path,
+    fit: Fit,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(), DataError> {
+    let name = out.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let made = out.with_file_name(format!("{name}.{}.tmp", std::process::id()));
+    let written =
+        write(dataset, &made, fit, progress).and_then(|()| std::fs::rename(&made, out).map_err(DataError::io(out)));
+    if written.is_err() {
+        // What is half done is of no use to anybody.
+        let _ = std::fs::remove_file(&made);
+    }
+    written
+}
+
+fn write(
+    dataset: &dyn Dataset,
+    path: &Path,
+    fit: Fit,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(), DataError> {
+    let of = dataset.samples(Subset::Train).len() + dataset.samples(Subset::Test).len();
+    let mut file = BufWriter::new(File::create(path).map_err(DataError::io(path))?);
+    let mut put = |bytes: &[u8]| file.write_all(bytes).map_err(DataError::io(path));
+    put(MAGIC)?;
+    let mut at = MAGIC.len() as u64;
+    let mut done = 0;
+    let mut sides = [Vec::new(), Vec::new()];
+    for (subset, side) in [Subset::Train, Subset::Test].into_iter().zip(&mut sides) {
+        for part in dataset.samples(subset).chunks(TOGETHER) {
+            let fitted = |sample: &Sample| dataset.image(sample).map(|image| fitted(&image, fit));
+            let images: Vec<Image> = part.par_iter().map(fitted).collect::<Result<_, _>>()?;
+            for (sample, Image { width, height, pixels, .. }) in part.iter().zip(images) {
+                put(&pixels)?;
+                let (name, check) = (dataset.name(sample), header::check(&pixels));
+                side.push(Entry { name, class: sample.class, width, height, at, check });
+                at += pixels.len() as u64;
+            }
+            done += part.len();
+            progress(done, of);
+        }
+    }
+    put(&header::tail(&serde_json::to_vec(&header_of(dataset, fit, sides)).expect("plain data")))?;
+    let file = file.into_inner().map_err(|error| DataError::io(path)(io::Error::from(error)))?;
+    file.sync_all().map_err(DataError::io(path))
+}
+
+fn header_of(dataset: &dyn Dataset, fit: Fit, [train, test]: [Vec<Entry>; 2]) -> Header {
+    let catalogue = dataset.catalogue();
+    // In the dataset's own proportion, but never larger than what is in the pack.
+    let resize = dataset.resize().min(fit.size).max(1);
+    let size = u64::from(dataset.size()) * u64::from(resize) / u64::from(dataset.resize().max(1));
+    Header {
+        channels: dataset.channels(),
+        normalization: dataset.normalization(),
+        size: u32::try_from(size).unwrap_or(resize).clamp(1, resize),
+        resize,
+        classes: catalogue.names().to_vec(),
+        attributes: catalogue.attribute_names().to_vec(),
+        rows: catalogue.rows().map(|(_, row)| row.to_vec()).collect(),
+        sources: catalogue.sources().to_vec(),
+        standard: dataset.order(&Order::Standard),
+        proposed: dataset.order(&Order::Proposed),
+        train,
+        test,
+    }
+}
+
+/// The image with its shorter side reduced to the size, and unless it stays whole its middle square.
+fn fitted(image: &Image, fit: Fit) -> Image {
+    let shorter = image.width.min(image.height);
+    let image =
+        if shorter > fit.size { reduced(image, f64::from(fit.size) / f64::from(shorter)) } else { image.clone() };
+    let side = image.width.min(image.height);
+    match fit.whole {
+        true => image,
+        false => image.cut((image.width - side) / 2, (image.height - side) / 2, side, side),
+    }
+}
+
+fn reduced(image: &Image, by: f64) -> Image {
+    let scaled = |side: u32| ((f64::from(side) * by).round() as u32).max(1);
+    let (width, height) = (scaled(image.width), scaled(image.height));
+    let pixel = if image.channels == 1 { PixelType::U8 } else { PixelType::U8x3 };
+    let source = ImageRef::new(image.width, image.height, &image.pixels, pixel)
+        .expect("an image has height × width × channels bytes");
+    let mut target = Raster::new(width, height, pixel);
+    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear));
+    Resizer::new().resize(&source, &mut target, &options).expect("two images of one kind");
+    Image { width, height, channels: image.channels, pixels: target.into_vec().into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 40 × 20 with the shorter side to 10 is 20 × 10, its middle square 10 × 10; to 30 it stays 40 × 20, or 20 × 20.
+    #[test]
+    fn the_shorter_side_fits() {
+        let image = Image { width: 40, height: 20, channels: 3, pixels: vec![9; 40 * 20 * 3].into() };
+        let shape = |size, whole| {
+            let fitted = fitted(&image, Fit { size, whole });
+            assert_eq!(fitted.pixels, vec![9; (fitted.width * fitted.height * 3) as usize]);
+            (fitted.width, fitted.height)
+        };
+        assert_eq!([shape(10, true), shape(10, false)], [(20, 10), (10, 10)]);
+        assert_eq!([shape(30, true), shape(30, false)], [(40, 20), (20, 20)]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Photos, one file each: what each shows, and on which side it is.
+
+use crate::catalogue::Catalogue;
+use crate::class::ClassId;
+use crate::data::formats::files::{Files, is_image};
+use crate::data::{Image, Sample, Subset};
+use crate::error::DataError;
+use std::collections::BTreeMap;
+
+/// The names of the images of each class.
+pub(crate) type Classes = BTreeMap<String, Vec<String>>;
+
+/// What lies where a dataset should, with all that is wrong with it: opening tells the first fault, a check tells all.
+#[derive(Default)]
+pub(crate) struct Survey {
+    /// To learn from.
+    pub(crate) train: Classes,
+    /// To be asked about.
+    pub(crate) test: Classes,
+    /// In the order in which they were come across.
+    pub(crate) faults: Vec<DataError>,
+}
+
+impl Survey {
+    /// The images of both sides, or the first fault.
+    pub(crate) fn sides(self) -> Result<(Classes, Classes), DataError> {
+        match self.faults.into_iter().next() {
+            Some(fault) => Err(fault),
+            None => Ok((self.train, self.test)),
+        }
+    }
+}
+
+/// The images in the folder of a class, in order; what should not be there goes to `faults`.
+pub(crate) fn images_of_class(files: &Files, folder: &str, layout: &str, faults: &mut Vec<DataError>) -> Vec<String> {
+    let entries = files.entries(folder).unwrap_or_else(|error| {
+        faults.push(error);
+        Vec::new()
+    });
+    let (images, others): (Vec<String>, Vec<String>) =
+        entries.into_iter().partition(|name| !name.ends_with('/') && is_image(name));
+    faults.extend(others.iter().map(|name| match name.ends_with('/') {
+        true => fault(files, name, "images in the folder of a class", "a folder in it", layout),
+        false => {
+            let hint = "only jpg, jpeg, png, bmp, gif and webp are read: take other files away";
+            fault(files, name, "an image", "a file of another kind", hint)
+        }
+    }));
+    images
+}
+
+/// A file or folder that is not as it should be.
+pub(crate) fn fault(files: &Files, name: &str, expected: &str, found: &str, hint: &str) -> DataError {
+    DataError::Malformed {
+        path: files.path(name),
+        line: None,
+        expected: expected.to_owned(),
+        found: found.to_owned(),
+        hint: hint.to_owned(),
+    }
+}
+
+/// The photos of both sides.
+pub(crate) struct Photos {
+    files: Files,
+    train: Side,
+    test: Side,
+}
+
+/// The photos of one side: class by class, each in the order of their names.
+struct Side {
+    samples: Vec<Sample>,
+    /// As in `train/cat/0001.jpg`.
+    names: Vec<String>,
+}
+
+impl Photos {
+    /// The photos of the classes of `catalogue`, each of which must be on both sides.
+    pub(crate) fn new(files: Files, catalogue: &Catalogue, train: Classes, test: Classes) -> Self {
+        let (train, test) = (Side::new(Subset::Train, train, catalogue), Side::new(Subset::Test, test, catalogue));
+        Self { files, train, test }
+    }
+
+    fn side(&self, subset: Subset) -> &Side {
+        match subset {
+            Subset::Train => &self.train,
+            Subset::Test => &self.test,
+        }
+    }
+
+    /// Every sample of one side.
+    pub(crate) fn samples(&self, subset: Subset) -> &[Sample] {
+        &self.side(subset).samples
+    }
+
+    /// The file of a sample.
+    pub(crate) fn name(&self, sample: &Sample) -> &str {
+        &self.side(sample.subset).names[sample.index as usize]
+    }
+
+    /// Reads one photo, in colour.
+    pub(crate) fn image(&self, sample: &Sample) -> Result<Image, DataError> {
+        let name = self.name(sample);
+        Image::decode(&self.files.read(name)?, 3, &self.files.path(name))
+    }
+}
+
+impl Side {
+    fn new(subset: Subset, mut classes: Classes, catalogue: &Catalogue) -> Self {
+        let (mut samples, mut names) = (Vec::new(), Vec::new());
+        for (index, class) in catalogue.names().iter().enumerate() {
+            let mut files = classes.remove(class).expect("the sides have been compared with the catalogue");
+            files.sort();
+            for name in files {
+                let place = u32::try_from(samples.len()).expect("fewer than 2³² images");
+                samples.push(Sample { subset, index: place, class: ClassId(index as u16) });
+                names.push(name);
+            }
+        }
+        Self { samples, names }
+    }
+}

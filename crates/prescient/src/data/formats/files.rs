@@ -1,0 +1,182 @@
+//! The files of a dataset, in a folder or in a zip archive: listed and read alike.
+
+use crate::data::formats::archive::Archive;
+use crate::error::DataError;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What counts as an image, in any case.
+const EXTENSIONS: [&str; 6] = ["jpg", "jpeg", "png", "bmp", "gif", "webp"];
+
+/// A folder or a zip archive. Names have `/` between their parts; those of folders end in one.
+pub struct Files {
+    path: PathBuf,
+    store: Store,
+    /// The folder in which all names are meant: nothing, or a name that ends in `/`.
+    top: String,
+}
+
+/// Where the bytes come from.
+enum Store {
+    Directory,
+    Archive(Archive),
+}
+
+impl Files {
+    /// Opens a folder or a zip archive.
+    pub fn open(path: &Path) -> Result<Self, DataError> {
+        let kind = fs::metadata(path).map_err(DataError::io(path))?;
+        let store =
+            if kind.is_dir() { Store::Directory } else { Store::Archive(Archive::open(path).map_err(neither_nor)?) };
+        Ok(Self { path: path.to_owned(), store, top: String::new() })
+    }
+
+    /// The same, seen from the folder `folder`.
+    pub fn inside(mut self, folder: &str) -> Self {
+        self.top.push_str(folder);
+        self
+    }
+
+    /// What lies in the folder `within`, in order, `within` in front; `""` is the top. What systems leave behind is left
+    /// out.
+    pub fn entries(&self, within: &str) -> Result<Vec<String>, DataError> {
+        let mut names = match &self.store {
+            Store::Directory => list(&self.path(within), within)?,
+            Store::Archive(archive) => {
+                let children = archive.children(&format!("{}{within}", self.top))?;
+                children.into_iter().map(|name| name[self.top.len()..].to_owned()).collect()
+            }
+        };
+        names.retain(|name| !is_skipped(&name[within.len()..]));
+        names.sort();
+        Ok(names)
+    }
+
+    /// Whether there is a file or, if `name` ends in `/`, a folder of that name.
+    pub fn has(&self, name: &str) -> bool {
+        match (&self.store, name.ends_with('/')) {
+            (Store::Directory, true) => self.path(name).is_dir(),
+            (Store::Directory, false) => self.path(name).is_file(),
+            (Store::Archive(archive), _) => archive.has(&format!("{}{name}", self.top)),
+        }
+    }
+
+    /// The bytes of a file.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>, DataError> {
+        let path = self.path(name);
+        match &self.store {
+            Store::Directory => fs::read(&path).map_err(DataError::io(&path)),
+            Store::Archive(archive) => archive.read(&format!("{}{name}", self.top)),
+        }
+    }
+
+    /// The text of a file.
+    pub fn text(&self, name: &str) -> Result<String, DataError> {
+        String::from_utf8(self.read(name)?).map_err(|error| {
+            let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|&byte| byte == b'\n').count();
+            DataError::Malformed {
+                path: self.path(name),
+                line: Some(line),
+                expected: "UTF-8 text".to_owned(),
+                found: "bytes that are not".to_owned(),
+                hint: "the file may be damaged or in another encoding: fetch it again, or save it as UTF-8".to_owned(),
+            }
+        })
+    }
+
+    /// What to call a file in errors; inside an archive, the archive's path and the file's name in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        match format!("{}{name}", self.top) {
+            here if here.is_empty() => self.path.clone(),
+            below => self.path.join(below),
+        }
+    }
+}
+
+/// What lies in a folder, `within` in front.
+fn list(folder: &Path, within: &str) -> Result<Vec<String>, DataError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(DataError::io(folder))? {
+        let path = entry.map_err(DataError::io(folder))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| DataError::Malformed {
+            path: path.clone(),
+            line: None,
+            expected: "a name in UTF-8".to_owned(),
+            found: "another encoding".to_owned(),
+            hint: "rename the file: names of classes and images are text".to_owned(),
+        })?;
+        // Links are followed: a folder of links is a common way to select images.
+        names.push(format!("{within}{name}{}", if path.is_dir() { "/" } else { "" }));
+    }
+    Ok(names)
+}
+
+/// What systems leave behind: hidden files, and those of macOS and Windows.
+fn is_skipped(name: &str) -> bool {
+    name.starts_with('.') || name == "__MACOSX/" || name.eq_ignore_ascii_case("thumbs.db")
+}
+
+/// Whether a file's name says that it is an image.
+pub(crate) fn is_image(file: &str) -> bool {
+    let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
+}
+
+/// A file that is no zip archive is no folder either.
+fn neither_nor(error: DataError) -> DataError {
+    match error {
+        DataError::Malformed { path, line, found, hint, .. } => {
+            DataError::Malformed { path, line, expected: "a folder or a zip archive".to_owned(), found, hint }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    const NAMES: [&str; 6] =
+        ["pets/cat/1.jpg", "pets/cat/2.jpg", "pets/.hidden", "pets/notes.txt", "b.txt", "catalogue"];
+
+    fn both() -> (tempfile::TempDir, [Files; 2]) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (tree, packed) = (folder.path().join("tree"), folder.path().join("a.zip"));
+        let mut writer = zip::ZipWriter::new(fs::File::create(&packed).expect("a file"));
+        for name in NAMES {
+            fs::create_dir_all(tree.join(name).parent().expect("a parent")).expect("a folder");
+            fs::write(tree.join(name), name).expect("a file");
+            writer.start_file(name, zip::write::SimpleFileOptions::default()).expect("a name");
+            writer.write_all(name.as_bytes()).expect("a file");
+        }
+        writer.finish().expect("an archive");
+        let files = [tree, packed].map(|path| Files::open(&path).expect("files"));
+        (folder, files)
+    }
+
+    #[test]
+    fn folders_and_archives_list_and_read_alike() {
+        let (_folder, both) = both();
+        for files in both {
+            assert_eq!(files.entries("").expect("the top"), ["b.txt", "catalogue", "pets/"]);
+            assert_eq!(files.entries("pets/").expect("pets"), ["pets/cat/", "pets/notes.txt"]);
+            assert_eq!(files.text("b.txt").expect("b"), "b.txt");
+            assert!(files.has("b.txt") && files.has("pets/") && files.has("pets/cat/1.jpg"));
+            assert!(!files.has("b") && !files.has("cat/") && !files.has("pets"));
+            assert!(matches!(files.read("none"), Err(DataError::Io { .. })));
+            assert!(matches!(files.entries("none/"), Err(DataError::Io { .. })));
+            let inside = files.inside("pets/");
+            assert_eq!(inside.entries("cat/").expect("cats"), ["cat/1.jpg", "cat/2.jpg"]);
+            assert_eq!(inside.text("cat/2.jpg").expect("two"), "pets/cat/2.jpg");
+        }
+    }
+
+    #[test]
+    fn text_that_is_none_is_told_by_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("a.txt"), b"one\ntwo\xff\n").expect("a file");
+        let error = Files::open(folder.path()).expect("files").text("a.txt").expect_err("no text").to_string();
+        assert!(error.ends_with("a.txt`, line 2: expected UTF-8 text, found bytes that are not"), "{error}");
+    }
+}

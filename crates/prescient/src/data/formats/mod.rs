@@ -1,0 +1,10 @@
+//! Files of others: archives, idx, NumPy's and MATLAB's arrays.
+
+pub(crate) mod archive;
+pub(crate) mod files;
+pub(crate) mod idx;
+pub mod mat;
+pub mod npy;
+
+pub use files::Files;
+pub use idx::Idx;

@@ -1,0 +1,112 @@
+//! Images and what is known of their classes. Plain bytes: no tensors here.
+
+mod cache;
+pub mod check;
+pub mod datasets;
+pub mod formats;
+mod image;
+pub mod perceptual_hash;
+pub mod sheet;
+mod source;
+pub mod transforms;
+
+pub use cache::Shelf;
+pub use datasets::{
+    Apy, ApySettings, Awa2, Awa2Settings, Features, FeaturesSettings, Fit, Folder, FolderSettings, Matrix, Mnist,
+    MnistSettings, Pack, PackSettings, Synthetic, SyntheticSettings, framed, pack,
+};
+pub use formats::{Files, Idx};
+pub use image::Image;
+pub use source::{DATASETS, DatasetInfo, Source, resolve, root};
+pub use transforms::{Augmentation, Crop, Glance, Normalization, View, Window};
+
+use crate::catalogue::Catalogue;
+use crate::class::ClassId;
+use crate::error::DataError;
+use crate::scenario::Order;
+use serde::{Deserialize, Serialize};
+
+/// The two sides of a dataset, which never share an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subset {
+    /// To learn from.
+    Train,
+    /// To be asked about.
+    Test,
+}
+
+/// One image of a dataset, not yet read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sample {
+    /// Which side it is on.
+    pub subset: Subset,
+    /// Where it stands among the samples of its side.
+    pub index: u32,
+    /// What it shows.
+    pub class: ClassId,
+}
+
+/// Images with their classes.
+pub trait Dataset: Send + Sync {
+    /// What is known of every class.
+    fn catalogue(&self) -> &Catalogue;
+
+    /// Every sample of one side; `samples(side)[i].index == i`.
+    fn samples(&self, subset: Subset) -> &[Sample];
+
+    /// Reads one image.
+    fn image(&self, sample: &Sample) -> Result<Image, DataError>;
+
+    /// What people call the image: its path, or what comes closest.
+    fn name(&self, sample: &Sample) -> String;
+
+    /// 1 for grey images, 3 for colour, [`Image::NUMBERS`] for rows of numbers.
+    fn channels(&self) -> u8;
+
+    /// Mean and deviation of its pixels, as its literature uses them.
+    fn normalization(&self) -> Normalization;
+
+    /// The size at which its images are looked at, in pixels, unless a recipe says otherwise; the length of its rows of
+    /// numbers.
+    fn size(&self) -> u32;
+
+    /// The shorter side to which its test images are scaled before a square of [`size`](Self::size) is cut out of the middle.
+    fn resize(&self) -> u32 {
+        self.size()
+    }
+
+    /// The classes in an order that its literature has a name for, if it knows that order.
+    fn order(&self, _order: &Order) -> Option<Vec<ClassId>> {
+        None
+    }
+
+    /// A hash of all that it holds, where names say too little and all of it is at hand anyway.
+    fn digest(&self) -> Option<blake3::Hash> {
+        None
+    }
+}
+
+/// A hash of what a dataset holds: classes, attributes, and every sample's name and class. It opens no image, so it is
+/// quick enough to be taken at every start.
+pub fn fingerprint(dataset: &dyn Dataset) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let catalogue = dataset.catalogue();
+    for name in catalogue.names().iter().chain(catalogue.attribute_names()) {
+        hasher.update(name.as_bytes()).update(&[0]);
+    }
+    for class in 0..catalogue.len() {
+        for value in catalogue.attributes(ClassId(class as u16)) {
+            hasher.update(&value.to_le_bytes());
+        }
+    }
+    for subset in [Subset::Train, Subset::Test] {
+        for sample in dataset.samples(subset) {
+            hasher.update(dataset.name(sample).as_bytes()).update(&sample.class.0.to_le_bytes());
+        }
+    }
+    if let Some(digest) = dataset.digest() {
+        hasher.update(digest.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}

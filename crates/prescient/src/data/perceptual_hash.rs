@@ -1,0 +1,153 @@
+//! When two images are the same, and when they look the same.
+//!
+//! The same: all their pixels agree, whatever their files are called and whatever else is written in them. Looking the
+//! same: reduced to a few dozen grey cells, they get brighter and darker at the same places (a "difference hash"), which
+//! survives another size, another compression and a little more light.
+
+use crate::data::Image;
+use fast_image_resize::images::{Image as Raster, ImageRef};
+use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use serde::{Deserialize, Serialize};
+
+/// Cells across and down; each is compared with its neighbour on the right and the one below.
+const CELLS: usize = 8;
+/// Grey levels by which neighbours must differ, once at least, for an image to have a look at all.
+const FLAT: u8 = 8;
+
+/// A hash of all pixels: two images have the same one if and only if they are the same.
+pub fn content(image: &Image) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&image.width.to_le_bytes()).update(&image.height.to_le_bytes()).update(&[image.channels]);
+    hasher.update(&image.pixels).finalize()
+}
+
+/// Where an image gets darker: 64 bits from left to right, 64 from top to bottom.
+///
+/// Written as 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Look(u128);
+
+impl From<Look> for String {
+    fn from(look: Look) -> Self {
+        format!("{:032x}", look.0)
+    }
+}
+
+impl TryFrom<String> for Look {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let digits = (text.len() == 32).then(|| u128::from_str_radix(&text, 16).ok()).flatten();
+        digits.map(Self).ok_or_else(|| format!("expected 32 hexadecimal digits, found `{text}`"))
+    }
+}
+
+impl Look {
+    /// Two images that differ in at most so many of 128 places are near duplicates.
+    ///
+    /// Measured by `bench/src/near_duplicates.rs`; the numbers are in `docs/data.md`.
+    pub const NEAR: u32 = 14;
+
+    /// The look of an image; none if it is flat, for flat images all look the same.
+    pub fn of(image: &Image) -> Option<Self> {
+        let cells = reduced(image)?;
+        let at = |x: usize, y: usize| cells[y * (CELLS + 1) + x];
+        let mut bits = 0u128;
+        let mut most = 0;
+        for y in 0..CELLS {
+            for x in 0..CELLS {
+                for neighbour in [at(x + 1, y), at(x, y + 1)] {
+                    bits = bits << 1 | u128::from(at(x, y) > neighbour);
+                    most = most.max(at(x, y).abs_diff(neighbour));
+                }
+            }
+        }
+        (most >= FLAT).then_some(Self(bits))
+    }
+
+    /// In how many of 128 places two images differ.
+    pub fn distance(self, other: Self) -> u32 {
+        (self.0 ^ other.0).count_ones()
+    }
+}
+
+/// The image as 9 × 9 grey cells.
+fn reduced(image: &Image) -> Option<Vec<u8>> {
+    let grey: Vec<u8> = match image.channels {
+        1 => image.pixels.to_vec(),
+        channels => {
+            let pixels = image.pixels.chunks_exact(usize::from(channels));
+            // The weights of Rec. 601, in whole numbers: the same on every machine.
+            pixels
+                .map(|p| ((299 * u32::from(p[0]) + 587 * u32::from(p[1]) + 114 * u32::from(p[2])) / 1000) as u8)
+                .collect()
+        }
+    };
+    let source = ImageRef::new(image.width, image.height, &grey, PixelType::U8).ok()?;
+    let side = CELLS as u32 + 1;
+    let mut target = Raster::new(side, side, PixelType::U8);
+    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Box));
+    Resizer::new().resize(&source, &mut target, &options).ok()?;
+    Some(target.into_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A picture without symmetry, `side` pixels wide and high, brighter by `light`.
+    fn picture(side: u32, light: u8) -> Image {
+        let at = |x: u32, y: u32| {
+            let (x, y) = (f64::from(x) / f64::from(side), f64::from(y) / f64::from(side));
+            (100.0 + 60.0 * (7.0 * x + 3.0 * y * y).sin() + 30.0 * (5.0 * y).cos()) as u8 + light
+        };
+        let pixels = (0..side).flat_map(|y| (0..side).flat_map(move |x| [at(x, y); 3])).collect();
+        Image { width: side, height: side, channels: 3, pixels }
+    }
+
+    fn look(image: &Image) -> Look {
+        Look::of(image).expect("it is not flat")
+    }
+
+    #[test]
+    fn one_pixel_makes_another_image() {
+        let image = picture(32, 0);
+        assert_eq!(content(&image), content(&image.clone()));
+        let mut pixels = image.pixels.to_vec();
+        pixels[100] ^= 1;
+        let other = Image { pixels: pixels.into(), ..image.clone() };
+        assert_ne!(content(&image), content(&other));
+        let turned = Image { width: 16, height: 64, ..image.clone() };
+        assert_ne!(content(&image), content(&turned), "the same bytes in another shape");
+    }
+
+    #[test]
+    fn size_and_light_do_not_change_a_look() {
+        let near = look(&picture(64, 0)).distance(look(&picture(90, 0)));
+        assert!(near <= Look::NEAR, "{near}");
+        assert!(look(&picture(64, 0)).distance(look(&picture(64, 20))) <= Look::NEAR);
+    }
+
+    #[test]
+    fn a_mirror_image_looks_different() {
+        let image = picture(64, 0);
+        let mut pixels = image.pixels.to_vec();
+        pixels.chunks_exact_mut(64 * 3).for_each(|row| row.reverse());
+        let mirrored = Image { pixels: pixels.into(), ..image.clone() };
+        assert!(look(&image).distance(look(&mirrored)) > 2 * Look::NEAR);
+    }
+
+    #[test]
+    fn a_look_reads_back_as_itself() {
+        let own = look(&picture(64, 0));
+        assert_eq!(Look::try_from(String::from(own)), Ok(own));
+        assert!(Look::try_from("12".to_owned()).is_err());
+    }
+
+    #[test]
+    fn a_flat_image_has_no_look() {
+        let grey = Image { width: 20, height: 20, channels: 1, pixels: vec![77; 400].into() };
+        assert_eq!(Look::of(&grey), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! Learning that cannot go on.
+
+use crate::error::DataError;
+
+/// Learning that cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum LearnError {
+    /// The data failed.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// No such device here.
+    #[error("there is no CUDA device: {reason}")]
+    NoCuda {
+        /// Why not.
+        reason: String,
+    },
+    /// A generator, and nothing to imagine from.
+    #[error("the classes have no attributes, so nothing can be imagined of them")]
+    NoAttributes,
+    /// A term of the loss is no number.
+    #[error("`{term}` is {value} in task {task}, epoch {epoch}, batch {batch}")]
+    NotFinite {
+        /// The term's name.
+        term: String,
+        /// NaN or an infinity.
+        value: f64,
+        /// From 1.
+        task: usize,
+        /// From 1.
+        epoch: usize,
+        /// From 1.
+        batch: usize,
+    },
+    /// A model that answers with no numbers.
+    #[error("after task {task} the scores of test images are no numbers: the training has diverged")]
+    Diverged {
+        /// From 1.
+        task: usize,
+    },
+    /// libtorch failed.
+    #[error("libtorch failed: {0}")]
+    Torch(String),
+}
+
+impl From<tch::TchError> for LearnError {
+    fn from(error: tch::TchError) -> Self {
+        Self::Torch(error.to_string())
+    }
+}
+
+impl LearnError {
+    pub(super) fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Data(error) => return error.hint(),
+            Self::NoCuda { .. } => {
+                "use `--device cpu`, or put a CUDA build of libtorch 2.11.0 on the library path".into()
+            }
+            Self::NoAttributes => "give the dataset a table: `attributes = [\"attributes.csv\"]`; or leave out \
+                                   `ghosts.generator`"
+                .into(),
+            Self::NotFinite { .. } | Self::Diverged { .. } => {
+                "a smaller learning rate often helps: `--set train.lr=0.01`".into()
+            }
+            Self::Torch(_) => return None,
+        })
+    }
+}

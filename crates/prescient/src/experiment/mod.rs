@@ -1,0 +1,243 @@
+//! A recipe carried out, from the first task to the last, and kept on disk.
+
+mod difference;
+mod events;
+mod folder;
+pub mod images;
+mod overrides;
+mod recipe;
+pub mod record;
+mod scatter;
+mod telemetry;
+
+pub use difference::differences;
+pub use folder::RunFolder;
+pub use overrides::overridden;
+pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
+pub use record::Record;
+pub use telemetry::{Spent, StageSeconds};
+
+use crate::data::{Dataset, Shelf, Source, fingerprint};
+use crate::engine::Precision;
+use crate::error::{LearnError, Result, RunError, While};
+use crate::evaluation::{Inspection, Scatter};
+use crate::learner::ghost::GhostLearner;
+use crate::learner::{Event, Observer};
+use crate::protocol::{HeldOut, Sealed};
+use crate::scenario::{Order, Scenario};
+use crate::seeds::Seeds;
+use events::Events;
+use record::{Epoch, Evaluation, FORMAT, Kept, Line, Start};
+use std::path::Path;
+use std::sync::Arc;
+use tch::Device;
+use telemetry::Telemetry;
+
+/// A recipe with its data, ready to run.
+pub struct Experiment {
+    recipe: Recipe,
+    sealed: Sealed,
+    start: Start,
+    device: Device,
+}
+
+impl Experiment {
+    /// Opens the recipe's data and checks all that can be checked before the first step.
+    pub fn new(recipe: Recipe, device: Device) -> Result<Self> {
+        recipe.check_data()?;
+        let dataset = recipe.data.open().when(|| format!("open the dataset `{}`", recipe.data.name()))?;
+        let dataset: Arc<dyn Dataset> = match recipe.data {
+            // In memory from the start.
+            Source::Synthetic(_) | Source::Mnist(_) | Source::Pack(_) | Source::Features(_) => dataset,
+            _ => Arc::new(Shelf::new(dataset, u64::from(recipe.compute.keep_mib) << 20)),
+        };
+        Self::with_dataset(recipe, dataset, device)
+    }
+
+    /// The same on a dataset that is open already.
+    pub fn with_dataset(recipe: Recipe, dataset: Arc<dyn Dataset>, device: Device) -> Result<Self> {
+        let recipe = recipe.effective(dataset.as_ref())?;
+        let dataset = match recipe.scenario.validate {
+            Some(share) => Arc::new(HeldOut::new(dataset, share)),
+            None => dataset,
+        };
+        if recipe.ghosts.generator.needs_attributes() && dataset.catalogue().attribute_names().is_empty() {
+            return Err(LearnError::NoAttributes.into());
+        }
+        let split = recipe.scenario.split.clone().expect("an effective recipe has a split");
+        let order = match &recipe.scenario.order {
+            Order::File { path } => Order::File { path: crate::data::resolve(path) },
+            other => other.clone(),
+        };
+        let catalogue = dataset.catalogue();
+        let scenario = match dataset.order(&order) {
+            Some(known) => Scenario::in_order(known, &split),
+            None => Scenario::new(catalogue.names(), &order, &split),
+        };
+        let scenario = scenario.when(|| "deal out the classes".to_owned())?;
+        let start = Start {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            recipe: recipe.to_toml(),
+            seed: recipe.seed,
+            device: if device.is_cuda() { "cuda" } else { "cpu" }.to_owned(),
+            oracle: recipe.oracle(),
+            validated: recipe.scenario.validate,
+            data: fingerprint(dataset.as_ref()),
+            classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
+            tasks: split.sizes().to_vec(),
+        };
+        Ok(Self { recipe, sealed: Sealed::new(dataset, scenario), start, device })
+    }
+
+    /// The recipe with nothing left open.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Runs every task into the new folder `out`, or stops after task `stop_after`.
+    pub fn run(&self, out: &Path, stop_after: Option<usize>, observer: &mut dyn Observer) -> Result<Record> {
+        let mut folder = RunFolder::create(out, &self.start.recipe)?;
+        let events = Events::open(&folder.events(), &self.start.tasks, None)?;
+        self.go_on(&mut folder, self.learner(), events, stop_after, observer)
+    }
+
+    /// Goes on with the run in `folder` after its last finished task.
+    pub fn resume(
+        path: &Path,
+        device: Device,
+        stop_after: Option<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Record> {
+        let (mut folder, experiment, before) = Self::again(path, device)?;
+        if before.start.device != experiment.start.device {
+            let (expected, found) = (before.start.device, experiment.start.device);
+            return Err(RunError::OtherDevice { expected, found }.into());
+        }
+        // A kill may have come between a task and the record.
+        folder.write_record(&before.start)?;
+        let mut learner = experiment.learner();
+        let finished = folder.finished();
+        if finished > 0 {
+            learner.load(&folder.task(finished), finished)?;
+        }
+        let record = Record::read(&folder.record())?;
+        let events = Events::open(&folder.events(), &record.start.tasks, Some(&record))?;
+        let experiment = Self { start: before.start, ..experiment };
+        experiment.go_on(&mut folder, learner, events, stop_after, observer)
+    }
+
+    /// Compares what the run in `path` imagined after a task, the last that had a future unless given, with test images.
+    pub fn inspect(path: &Path, device: Device, task: Option<usize>) -> Result<Inspection> {
+        let (folder, experiment, _) = Self::again(path, device)?;
+        let last = folder.finished().min(experiment.sealed.scenario().tasks() - 1);
+        let number = task.unwrap_or(last);
+        if number == 0 || number > last {
+            return Err(RunError::NothingToInspect { task: number, last }.into());
+        }
+        let mut learner = experiment.learner();
+        learner.load(&folder.task(number), number)?;
+        match learner.inspect(experiment.sealed.scenario().task(number))? {
+            Some(classes) => Ok(Inspection { task: number, classes }),
+            None => Err(RunError::NoGhosts.into()),
+        }
+    }
+
+    /// The run in the folder `path`, with the data and the recipe that it began with.
+    fn again(path: &Path, device: Device) -> Result<(RunFolder, Self, Record)> {
+        let folder = RunFolder::open(path)?;
+        let file = folder.recipe();
+        let text = std::fs::read_to_string(&file).map_err(RunError::io(&file))?;
+        let experiment = Self::new(Recipe::parse(&text, &file)?, device)?;
+        let before = Record::read(&folder.record())?;
+        let (then, now) = (&before.start, &experiment.start);
+        if then.data != now.data {
+            return Err(RunError::OtherData { expected: then.data.clone(), found: now.data.clone() }.into());
+        }
+        // Not as texts: a run may be older than a key whose default it had all along.
+        if Recipe::parse(&then.recipe, &file)? != experiment.recipe || then.classes != now.classes {
+            return Err(RunError::OtherRecipe { path: file }.into());
+        }
+        Ok((folder, experiment, before))
+    }
+
+    fn learner(&self) -> GhostLearner {
+        // On a CPU nothing is lost by it; on a GPU some kernels have no such form.
+        torch_shim::set_deterministic(!self.device.is_cuda());
+        if self.device.is_cuda() {
+            torch_shim::allow_tf32(self.recipe.compute.precision != Precision::Fp32);
+            torch_shim::allow_kernels(self.recipe.compute.kernels);
+            torch_shim::tune(self.recipe.compute.tune);
+        }
+        let seeds = Seeds::new(u64::from(self.recipe.seed));
+        GhostLearner::new(self.recipe.learn_settings(&self.sealed), self.sealed.clone(), seeds, self.device)
+    }
+
+    fn go_on(
+        &self,
+        folder: &mut RunFolder,
+        mut learner: GhostLearner,
+        mut events: Events,
+        stop_after: Option<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Record> {
+        let scenario = self.sealed.scenario();
+        let last = stop_after.map_or(scenario.tasks(), |stop| stop.min(scenario.tasks()));
+        for number in folder.finished() + 1..=last {
+            let looking_on = (&mut events, &mut *observer);
+            let mut watch = (Recorder::new(scenario.classes()), (Telemetry::start(self.device), looking_on));
+            learner.learn(scenario.task(number), &mut watch).when(|| format!("learn task {number}"))?;
+            let (Recorder { lines, images, scatter, .. }, (telemetry, _)) = watch;
+            events.check()?;
+            let kept = folder::Kept { images: &images, scatter: &scatter, telemetry: &telemetry.finish() };
+            folder.finish(&self.start, number, &lines, &kept, |task| learner.save(task))?;
+        }
+        Ok(Record::read(&folder.record())?)
+    }
+}
+
+/// Turns what happens into lines of the record.
+struct Recorder {
+    classes: usize,
+    lines: Vec<Line>,
+    /// The file that names each image.
+    images: String,
+    /// What is kept to be drawn.
+    scatter: Scatter,
+}
+
+impl Recorder {
+    fn new(classes: usize) -> Self {
+        Self { classes, lines: Vec::new(), images: String::new(), scatter: Scatter::default() }
+    }
+}
+
+impl Observer for Recorder {
+    fn notice(&mut self, event: &Event<'_>) {
+        let line = match *event {
+            Event::Epoch { task, stage, epoch, lr, terms, .. } => Line::Epoch(Epoch {
+                task,
+                stage: stage.to_owned(),
+                epoch,
+                lr,
+                terms: terms.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            }),
+            Event::Remembered { task, exemplars } => Line::Memory(Kept { task, exemplars: exemplars.to_vec() }),
+            Event::Evaluated { task, answers } => Line::Evaluation(Evaluation {
+                task,
+                confusion: answers.confusion(self.classes),
+                answers: answers.clone(),
+            }),
+            Event::Read { task, stages, images } => {
+                self.images = images::to_jsonl(images);
+                Line::Images(images::summary(task, stages, images, &self.images))
+            }
+            Event::Scattered { scatter, .. } => {
+                self.scatter = scatter.clone();
+                return;
+            }
+            Event::TaskStarted { .. } | Event::StageStarted { .. } | Event::Step => return,
+        };
+        self.lines.push(line);
+    }
+}

@@ -1,0 +1,265 @@
+//! The record: what happened in a run, as JSON lines. Training writes it; everything that is shown is made from it.
+//!
+//! It holds facts that the seed decides, no times: the same seed on the same CPU, with as many threads, gives the same
+//! bytes.
+
+use crate::class::{Slot, Slots};
+use crate::error::RunError;
+use crate::evaluation::{Answers, Confusion, Judged, Run};
+use crate::experiment::Recipe;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The version of this format.
+pub const FORMAT: u32 = 1;
+
+/// One line of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "kebab-case")]
+pub enum Line {
+    /// The first: what the run is about.
+    Start(Start),
+    /// An epoch's losses.
+    Epoch(Epoch),
+    /// What was kept of new classes.
+    Memory(Kept),
+    /// What was answered after a task.
+    Evaluation(Evaluation),
+    /// Which images the task read: its last line. Records of early versions have none.
+    Images(Images),
+}
+
+/// What the run is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The effective recipe, as TOML.
+    pub recipe: String,
+    /// The seed.
+    pub seed: u32,
+    /// Where it ran: a CPU and a GPU round differently.
+    pub device: String,
+    /// How the run breaks the rules of the setting, if it does: an upper bound, not a result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<String>,
+    /// The share of training images that was held out and answered in place of the test images, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validated: Option<f64>,
+    /// A hash of what the dataset holds.
+    pub data: String,
+    /// The classes' names in order of arrival.
+    pub classes: Vec<String>,
+    /// How many arrive with each task.
+    pub tasks: Vec<usize>,
+}
+
+/// An epoch's losses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Epoch {
+    /// From 1.
+    pub task: usize,
+    /// The stage's name.
+    pub stage: String,
+    /// From 1.
+    pub epoch: usize,
+    /// The learning rate.
+    pub lr: f64,
+    /// The mean of each term.
+    pub terms: BTreeMap<String, f64>,
+}
+
+/// What was kept of new classes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// From 1.
+    pub task: usize,
+    /// The images of each class.
+    pub exemplars: Vec<(Slot, Vec<String>)>,
+}
+
+/// What was answered after a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// From 1.
+    pub task: usize,
+    /// `confusion[truth][answer]`, all classes.
+    pub confusion: Confusion,
+    /// Answer by answer, with scores.
+    pub answers: Answers,
+}
+
+/// Which images a task read: how many, and the digest of the file that names each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Images {
+    /// From 1.
+    pub task: usize,
+    /// How many it learned from.
+    pub learned: usize,
+    /// How many are in memory after it.
+    pub kept: usize,
+    /// How many it was tested on.
+    pub tested: usize,
+    /// Its stages, in order.
+    pub stages: Vec<String>,
+    /// The BLAKE3 digest of `images.jsonl`.
+    pub digest: String,
+}
+
+/// A record, read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Its first line.
+    pub start: Start,
+    /// The rest.
+    pub lines: Vec<Line>,
+}
+
+impl Start {
+    /// What the run is about, whatever its seed: what runs of one kind share. A recipe of another version that cannot be
+    /// read is taken as it stands.
+    pub fn recipe_without_seed(&self) -> String {
+        Recipe::parse(&self.recipe, Path::new("record.jsonl"))
+            .map_or_else(|_| self.recipe.clone(), |recipe| Recipe { seed: 0, ..recipe }.to_toml())
+    }
+
+    /// Why the run's numbers are no result, where they are none: everything that shows them shows this, too.
+    pub fn stamp(&self) -> Option<String> {
+        match (&self.oracle, self.validated) {
+            (Some(oracle), _) => Some(format!("ORACLE, not a result: {oracle}")),
+            (None, Some(share)) => Some(format!(
+                "VALIDATION, not a result: {:.0} % of the training images were held out and answered",
+                100.0 * share
+            )),
+            (None, None) => None,
+        }
+    }
+}
+
+impl Line {
+    /// The line as it is written.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a line is plain data")
+    }
+}
+
+impl Record {
+    /// Reads a record file.
+    pub fn read(path: &Path) -> Result<Self, RunError> {
+        let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
+        Self::parse(&text, path)
+    }
+
+    /// Reads a record's text; `path` is named in errors.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, RunError> {
+        let damaged =
+            |line: usize, reason: String| RunError::Damaged { path: path.to_owned(), line: Some(line), reason };
+        let mut lines = Vec::new();
+        for (index, text) in text.lines().enumerate() {
+            let line: Line = serde_json::from_str(text).map_err(|error| damaged(index + 1, error.to_string()))?;
+            lines.push(line);
+        }
+        let start = match lines.first() {
+            Some(Line::Start(start)) if start.format == FORMAT => start.clone(),
+            Some(Line::Start(start)) => {
+                return Err(damaged(1, format!("expected record format {FORMAT}, found {}", start.format)));
+            }
+            Some(_) => return Err(damaged(1, "expected the line `start`, found another".to_owned())),
+            None => return Err(damaged(1, "expected the line `start`, found an empty file".to_owned())),
+        };
+        lines.remove(0);
+        let record = Self { start, lines };
+        record.check().map_err(|reason| RunError::Damaged { path: path.to_owned(), line: None, reason })?;
+        Ok(record)
+    }
+
+    /// What only a damaged or edited file gets wrong, so that metrics need not ask.
+    fn check(&self) -> Result<(), String> {
+        let classes = self.start.classes.len();
+        if self.start.tasks.iter().sum::<usize>() != classes {
+            return Err("the tasks do not add up to the classes".to_owned());
+        }
+        for (index, evaluation) in self.evaluations().enumerate() {
+            let answers = &evaluation.answers;
+            let count = answers.truth.len();
+            let fits = |best: &crate::evaluation::Best| best.slots.len() == count && best.scores.len() == count;
+            let bests = || [Some(&answers.seen), answers.unseen.as_ref()].into_iter().flatten();
+            let slots = || answers.truth.iter().chain(bests().flat_map(|best| &best.slots));
+            if evaluation.task != index + 1 || index >= self.start.tasks.len() {
+                return Err(format!(
+                    "expected the evaluation of task {}, found that of task {}",
+                    index + 1,
+                    evaluation.task
+                ));
+            }
+            if !bests().all(fits) || slots().any(|slot| slot.index() >= classes) {
+                return Err(format!("the answers of task {} do not fit together", index + 1));
+            }
+            if answers.confusion(classes) != evaluation.confusion {
+                return Err(format!("the confusion of task {} is not that of its answers", index + 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// The epochs of all stages, in order.
+    pub fn epochs(&self) -> impl Iterator<Item = &Epoch> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Epoch(epoch) => Some(epoch),
+            _ => None,
+        })
+    }
+
+    /// What was answered after each finished task.
+    pub fn evaluations(&self) -> impl Iterator<Item = &Evaluation> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Evaluation(evaluation) => Some(evaluation),
+            _ => None,
+        })
+    }
+
+    /// The classes of task `task`, from 1.
+    pub fn present(&self, task: usize) -> Slots {
+        let start = self.start.tasks[..task - 1].iter().sum();
+        Slots::new(start, start + self.start.tasks[task - 1])
+    }
+
+    /// The run as metrics see it.
+    pub fn run(&self) -> Run {
+        let tasks = self.evaluations().map(|evaluation| Judged {
+            present: self.present(evaluation.task),
+            confusion: evaluation.confusion.clone(),
+            answers: evaluation.answers.clone(),
+        });
+        Run { classes: self.start.classes.len(), tasks: tasks.collect() }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::{FORMAT, Start};
+
+    /// The first line of a made-up record.
+    pub(crate) fn start<const N: usize>(classes: [&str; N], tasks: &[usize]) -> Start {
+        Start {
+            format: FORMAT,
+            version: "0.1.0".to_owned(),
+            recipe: String::new(),
+            seed: 1,
+            device: "cpu".to_owned(),
+            oracle: None,
+            validated: None,
+            data: "0".to_owned(),
+            classes: classes.map(String::from).to_vec(),
+            tasks: tasks.to_vec(),
+        }
+    }
+}

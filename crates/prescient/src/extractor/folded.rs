@@ -1,0 +1,92 @@
+//! A ResNet18 that only looks: BatchNorm, whose statistics no longer change, is part of the convolution before it.
+//!
+//! ```text
+//! γ · (w ∗ x − μ) / √(σ² + ε) + β  =  w' ∗ x + b',      w' = w · γ / √(σ² + ε),      b' = β − μ · γ / √(σ² + ε)
+//! ```
+//!
+//! BatchNorm is nearly a third of the teacher's operations, by number; and weights of the right kind need no conversion
+//! at every step.
+
+use crate::extractor::normed::{EPSILON, with_bias};
+use crate::extractor::{Extractor, Representation};
+use tch::nn::BatchNorm;
+use tch::{Kind, Tensor};
+use torch_shim::After;
+
+/// A convolution with what followed it.
+#[derive(Debug)]
+pub(crate) struct Folded {
+    weight: Tensor,
+    bias: Tensor,
+    /// Whether the bias is added with what follows rather than with the convolution; it is f32 then.
+    apart: bool,
+    stride: i64,
+    padding: i64,
+}
+
+impl Folded {
+    pub(crate) fn new(weight: &Tensor, norm: &BatchNorm, stride: i64, padding: i64, kind: Kind) -> Self {
+        let ones = || norm.running_mean.ones_like();
+        let gamma = norm.ws.as_ref().map_or_else(ones, Tensor::shallow_clone);
+        let factor = gamma / (&norm.running_var + EPSILON).sqrt();
+        let beta = norm.bs.as_ref().map_or_else(|| ones() * 0.0, Tensor::shallow_clone);
+        let bias = beta - &norm.running_mean * &factor;
+        let weight = weight * factor.reshape([-1, 1, 1, 1]);
+        // Where the weights lie channels last, the product does too.
+        let apart = weight.device().is_cuda() && kind == Kind::BFloat16;
+        let bias = bias.to_kind(if apart { Kind::Float } else { kind });
+        Self { weight: weight.to_kind(kind), bias, apart, stride, padding }
+    }
+
+    fn forward(&self, x: &Tensor, after: After<'_>) -> Tensor {
+        // libtorch's GPU adds a bias in a pass of its own; ours adds it with what follows.
+        let (apart, together) = if self.apart { (Some(&self.bias), None) } else { (None, Some(&self.bias)) };
+        let products = x.conv2d(&self.weight, together, self.stride, self.padding, 1, 1);
+        with_bias(products, apart, after)
+    }
+}
+
+/// Two convolutions and the way around them.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) convolutions: [Folded; 2],
+    pub(crate) shortcut: Option<Folded>,
+    pub(crate) relu: bool,
+}
+
+/// The whole network.
+#[derive(Debug)]
+pub(crate) struct Net {
+    pub(crate) stem: Folded,
+    pub(crate) pooled: bool,
+    pub(crate) stages: Vec<[Block; 2]>,
+    pub(crate) width: usize,
+    pub(crate) kind: Kind,
+}
+
+impl Block {
+    fn forward(&self, x: &Tensor) -> Tensor {
+        let inner = self.convolutions[0].forward(x, After { relu: true, ..Default::default() });
+        let shortcut = self.shortcut.as_ref();
+        let around = shortcut.map_or_else(|| x.shallow_clone(), |shortcut| shortcut.forward(x, After::default()));
+        self.convolutions[1].forward(&inner, After { around: Some(&around), relu: self.relu, pool: false })
+    }
+}
+
+impl Extractor for Net {
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Never trains, whatever `train` says: it is made for looking.
+    fn extract(&self, images: &Tensor, _train: bool) -> Representation {
+        let after = After { relu: true, pool: self.pooled, around: None };
+        let mut x = self.stem.forward(&images.to_kind(self.kind), after);
+        let mut stages = Vec::with_capacity(self.stages.len());
+        for [first, second] in &self.stages {
+            x = second.forward(&first.forward(&x));
+            stages.push(x.shallow_clone());
+        }
+        Representation { features: x.mean_dim([2i64, 3].as_slice(), false, Kind::Float), stages }
+    }
+}

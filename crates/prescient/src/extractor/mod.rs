@@ -1,0 +1,97 @@
+//! The feature extractor `f`.
+
+mod folded;
+mod identity;
+mod mlp;
+mod network;
+mod normed;
+mod resnet;
+mod small_cnn;
+
+pub use mlp::Mlp;
+pub use network::Network;
+pub use resnet::{ResNet18, Stem};
+pub use small_cnn::SmallCnn;
+
+use serde::{Deserialize, Serialize};
+use tch::nn::Path;
+use tch::{Kind, Tensor};
+
+/// What an extractor makes of a batch of images.
+#[derive(Debug)]
+pub struct Representation {
+    /// `h`: `[batch, width]`, signed.
+    pub features: Tensor,
+    /// The maps that POD compares, each `[batch, channels, height, width]`; none where rows of numbers come in.
+    pub stages: Vec<Tensor>,
+}
+
+/// `f`: images to features.
+pub trait Extractor: Send {
+    /// The length of a feature.
+    fn width(&self) -> usize;
+
+    /// Features and maps of normalized images, `[batch, channels, size, size]`, or of rows, `[batch, size]`. With `train`, BatchNorm uses the batch
+    /// and updates its statistics.
+    fn extract(&self, images: &Tensor, train: bool) -> Representation;
+
+    /// The same as it is now, in numbers of `kind`, made for looking only: what is the same for every image is worked out
+    /// beforehand. None where there is nothing to gain.
+    fn folded(&self, _kind: Kind) -> Option<Box<dyn Extractor>> {
+        None
+    }
+}
+
+/// Which extractor.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Backbone {
+    /// The paper's, for photos.
+    #[serde(rename = "resnet18")]
+    ResNet18(ResNet18),
+    /// The paper's, for MNIST.
+    SmallCnn(SmallCnn),
+    /// For features that were computed elsewhere.
+    Mlp(Mlp),
+    /// The same, taken as they are.
+    Identity(Identity),
+}
+
+/// What is taken as it is has no settings; a type of its own, so that a typo is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {}
+
+impl Default for Backbone {
+    fn default() -> Self {
+        Backbone::ResNet18(ResNet18::default())
+    }
+}
+
+impl Backbone {
+    /// Its name in a recipe.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Backbone::ResNet18(_) => "resnet18",
+            Backbone::SmallCnn(_) => "small-cnn",
+            Backbone::Mlp(_) => "mlp",
+            Backbone::Identity(_) => "identity",
+        }
+    }
+
+    /// Whether rows of numbers come in, and not images. There are no maps on the way then.
+    pub fn takes_rows(&self) -> bool {
+        matches!(self, Backbone::Mlp(_) | Backbone::Identity(_))
+    }
+
+    /// The extractor, its weights drawn and registered under `path`, for images of `channels × size × size` or rows of
+    /// `size` numbers.
+    pub fn build(self, path: &Path<'_>, channels: i64, size: i64) -> Box<dyn Extractor> {
+        match self {
+            Backbone::ResNet18(settings) => Box::new(resnet::Net::new(path, settings, channels)),
+            Backbone::SmallCnn(settings) => Box::new(small_cnn::Net::new(path, settings, channels, size)),
+            Backbone::Mlp(settings) => Box::new(mlp::Net::new(path, settings, size)),
+            Backbone::Identity(Identity {}) => Box::new(identity::Net { width: size as usize }),
+        }
+    }
+}

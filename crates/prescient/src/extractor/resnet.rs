@@ -1,0 +1,200 @@
+//! ResNet18, as the authors use it: signed features, and a stem for small images beside torchvision's.
+//!
+//! Names of weights are torchvision's, so that its weights load.
+
+use crate::extractor::folded::{self, Folded};
+use crate::extractor::normed::{EPSILON, MOMENTUM, normed};
+use crate::extractor::{Extractor, Representation};
+use serde::{Deserialize, Serialize};
+use tch::nn::init::{FanInOut, NonLinearity, NormalOrUniform};
+use tch::nn::{self, BatchNormConfig, Path};
+use tch::{Kind, Tensor, no_grad};
+use torch_shim::After;
+
+/// ResNet18's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResNet18 {
+    /// How the image comes in.
+    pub stem: Stem,
+    /// Channels of the first stage; features are eight times as long. 64 is the paper's.
+    pub width: u32,
+    /// ReLU after the last block of each stage, as torchvision has it. Without, features and POD maps are signed.
+    pub last_relu: bool,
+}
+
+impl Default for ResNet18 {
+    fn default() -> Self {
+        Self { stem: Stem::default(), width: 64, last_relu: false }
+    }
+}
+
+/// How the image comes in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stem {
+    /// torchvision's: 7×7 with stride 2, then pooled.
+    Imagenet,
+    /// The authors': 3×3 with stride 1, then pooled.
+    #[default]
+    Small,
+    /// 3×3 with stride 1, not pooled: for images of 32 to 64 pixels.
+    Tiny,
+}
+
+/// The convolutions' weights, in the order in which they were made.
+///
+/// They are kept in one list rather than each with its convolution, so that all can be converted at once.
+#[derive(Debug, Default)]
+struct Weights(Vec<Tensor>);
+
+impl Weights {
+    /// A convolution without bias that keeps the size, up to its stride.
+    fn convolution(&mut self, path: Path<'_>, from: i64, to: i64, kernel: i64, stride: i64) -> Convolution {
+        let kaiming = nn::Init::Kaiming {
+            dist: NormalOrUniform::Normal,
+            fan: FanInOut::FanOut,
+            non_linearity: NonLinearity::ReLU,
+        };
+        self.0.push(path.var("weight", &[to, from, kernel, kernel], kaiming));
+        Convolution { number: self.0.len() - 1, padding: kernel / 2, stride }
+    }
+
+    /// All of them in `kind`.
+    fn in_kind(&self, kind: Kind) -> Self {
+        match kind {
+            Kind::BFloat16 => Self(torch_shim::as_bf16(&self.0)),
+            _ => Self(self.0.iter().map(Tensor::shallow_clone).collect()),
+        }
+    }
+}
+
+/// A convolution; its weights are number `number` of the list.
+#[derive(Clone, Copy, Debug)]
+struct Convolution {
+    number: usize,
+    padding: i64,
+    stride: i64,
+}
+
+impl Convolution {
+    fn forward(self, x: &Tensor, weights: &Weights) -> Tensor {
+        x.conv2d(&weights.0[self.number], None::<Tensor>, self.stride, self.padding, 1, 1)
+    }
+}
+
+fn batch_norm(path: Path<'_>, channels: i64, weight: f64) -> nn::BatchNorm {
+    let ws_init = nn::Init::Const(weight);
+    let config = BatchNormConfig { ws_init, eps: EPSILON, momentum: MOMENTUM, ..Default::default() };
+    nn::batch_norm2d(path, channels, config)
+}
+
+/// Two 3×3 convolutions and the way around them.
+#[derive(Debug)]
+struct Block {
+    convolutions: [Convolution; 2],
+    norms: [nn::BatchNorm; 2],
+    shortcut: Option<(Convolution, nn::BatchNorm)>,
+    relu: bool,
+}
+
+impl Block {
+    fn new(weights: &mut Weights, path: &Path<'_>, (from, to): (i64, i64), stride: i64, relu: bool) -> Self {
+        let shortcut = (stride != 1 || from != to).then(|| {
+            let path = path / "downsample";
+            (weights.convolution(&path / "0", from, to, 1, stride), batch_norm(&path / "1", to, 1.0))
+        });
+        Self {
+            convolutions: [
+                weights.convolution(path / "conv1", from, to, 3, stride),
+                weights.convolution(path / "conv2", to, to, 3, 1),
+            ],
+            // The second starts at 0: a block begins as the way around it, which trains more steadily.
+            norms: [batch_norm(path / "bn1", to, 1.0), batch_norm(path / "bn2", to, 0.0)],
+            shortcut,
+            relu,
+        }
+    }
+
+    fn forward(&self, x: &Tensor, weights: &Weights, train: bool) -> Tensor {
+        let after = After { relu: true, ..Default::default() };
+        let inner = normed(&self.norms[0], &self.convolutions[0].forward(x, weights), after, train);
+        let around = match &self.shortcut {
+            Some((convolution, norm)) => normed(norm, &convolution.forward(x, weights), After::default(), train),
+            None => x.shallow_clone(),
+        };
+        let after = After { around: Some(&around), relu: self.relu, pool: false };
+        normed(&self.norms[1], &self.convolutions[1].forward(&inner, weights), after, train)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Net {
+    settings: ResNet18,
+    weights: Weights,
+    stem: Convolution,
+    stem_norm: nn::BatchNorm,
+    stages: Vec<[Block; 2]>,
+}
+
+impl Net {
+    pub(crate) fn new(path: &Path<'_>, settings: ResNet18, channels: i64) -> Self {
+        let width = i64::from(settings.width);
+        let (kernel, stride) = match settings.stem {
+            Stem::Imagenet => (7, 2),
+            Stem::Small | Stem::Tiny => (3, 1),
+        };
+        let mut weights = Weights::default();
+        let stem = weights.convolution(path / "conv1", channels, width, kernel, stride);
+        let stages = (0..4)
+            .map(|stage| {
+                let to = width << stage;
+                let (from, stride) = if stage == 0 { (width, 1) } else { (to / 2, 2) };
+                let path = path / format!("layer{}", stage + 1);
+                [
+                    Block::new(&mut weights, &(&path / "0"), (from, to), stride, true),
+                    Block::new(&mut weights, &(&path / "1"), (to, to), 1, settings.last_relu),
+                ]
+            })
+            .collect();
+        Self { settings, weights, stem, stem_norm: batch_norm(path / "bn1", width, 1.0), stages }
+    }
+}
+
+impl Extractor for Net {
+    fn width(&self) -> usize {
+        self.settings.width as usize * 8
+    }
+
+    fn extract(&self, images: &Tensor, train: bool) -> Representation {
+        let weights = &self.weights.in_kind(images.kind());
+        let after = After { relu: true, pool: self.settings.stem != Stem::Tiny, around: None };
+        let mut x = normed(&self.stem_norm, &self.stem.forward(images, weights), after, train);
+        let mut stages = Vec::with_capacity(self.stages.len());
+        for [first, second] in &self.stages {
+            x = second.forward(&first.forward(&x, weights, train), weights, train);
+            stages.push(x.shallow_clone());
+        }
+        Representation { features: x.mean_dim([2i64, 3].as_slice(), false, Kind::Float), stages }
+    }
+
+    fn folded(&self, kind: Kind) -> Option<Box<dyn Extractor>> {
+        let fold = |convolution: Convolution, norm: &nn::BatchNorm| {
+            Folded::new(&self.weights.0[convolution.number], norm, convolution.stride, convolution.padding, kind)
+        };
+        let block = |block: &Block| folded::Block {
+            convolutions: [fold(block.convolutions[0], &block.norms[0]), fold(block.convolutions[1], &block.norms[1])],
+            shortcut: block.shortcut.as_ref().map(|(convolution, norm)| fold(*convolution, norm)),
+            relu: block.relu,
+        };
+        Some(no_grad(|| {
+            Box::new(folded::Net {
+                stem: fold(self.stem, &self.stem_norm),
+                pooled: self.settings.stem != Stem::Tiny,
+                stages: self.stages.iter().map(|[first, second]| [block(first), block(second)]).collect(),
+                width: self.width(),
+                kind,
+            }) as Box<dyn Extractor>
+        }))
+    }
+}

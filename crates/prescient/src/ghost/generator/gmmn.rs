@@ -1,0 +1,142 @@
+//! The paper's generator: a generative moment matching network (section 4.2 and supplement).
+//!
+//! A shallow network takes `[E_c ; ξ]` to a feature in [0, 1]^width. One class a step: all its real features against as
+//! many generated ones, under the squared MMD.
+
+use crate::class::Slot;
+use crate::engine::{Adam, drawn, repeat};
+use crate::ghost::generator::{FeatureBank, Generator, Scaler};
+use crate::loss::{Mmd, Target};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tch::nn::{self, Module, VarStore};
+use tch::{Kind, Tensor, no_grad};
+
+/// The GMMN's settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Gmmn {
+    /// The length of the noise `ξ`.
+    pub noise: u32,
+    /// Units of the hidden layer. The paper says "shallow" and no more.
+    pub hidden: u32,
+    /// The share of hidden units left out at random while learning.
+    pub dropout: f64,
+    /// Steps for each seen class, after every task and wherever ghosts are drawn anew.
+    pub epochs: usize,
+    /// Adam's learning rate.
+    pub lr: f64,
+    /// At most so many features of a class in a step.
+    pub limit: u32,
+    /// The loss.
+    pub mmd: Mmd,
+}
+
+impl Default for Gmmn {
+    fn default() -> Self {
+        Self { noise: 15, hidden: 1024, dropout: 0.2, epochs: 1200, lr: 1e-5, limit: 3000, mmd: Mmd::default() }
+    }
+}
+
+pub(crate) struct Net {
+    settings: Gmmn,
+    /// `E`, `[classes, attributes]`.
+    attributes: Tensor,
+    store: VarStore,
+    hidden: nn::Linear,
+    out: nn::Linear,
+    /// The slope of LeakyReLU below 0: the authors' 0.2. Not learned.
+    leak: Tensor,
+    scaler: Scaler,
+    records: bool,
+}
+
+impl Net {
+    pub(crate) fn new(settings: Gmmn, attributes: &Tensor, width: usize, seed: i64, records: bool) -> Self {
+        let device = attributes.device();
+        let mut store = VarStore::new(tch::Device::Cpu);
+        let small = nn::Init::Randn { mean: 0.0, stdev: 0.01 };
+        let config = nn::LinearConfig { ws_init: small, bs_init: Some(nn::Init::Const(0.0)), bias: true };
+        let inputs = attributes.size()[1] + i64::from(settings.noise);
+        let (hidden, out) = drawn(seed, || {
+            let root = store.root();
+            let hidden = nn::linear(&root / "hidden", inputs, i64::from(settings.hidden), config);
+            let out = nn::linear(&root / "out", i64::from(settings.hidden), width as i64, config);
+            (hidden, out)
+        });
+        store.set_device(device);
+        let leak = Tensor::full([1], 0.2, (Kind::Float, device));
+        let scaler = Scaler::identity(width, device);
+        Self { settings, attributes: attributes.shallow_clone(), store, hidden, out, leak, scaler, records }
+    }
+
+    /// `count` scaled features of a class, by libtorch's generator as it stands.
+    fn imagine(&self, slot: Slot, count: i64, train: bool) -> Tensor {
+        let attributes = self.attributes.get(slot.index() as i64).expand([count, -1], false);
+        let noise = Tensor::randn([count, i64::from(self.settings.noise)], (Kind::Float, self.attributes.device()));
+        let hidden = self.hidden.forward(&Tensor::cat(&[attributes, noise], 1));
+        let hidden = hidden.prelu(&self.leak).dropout(self.settings.dropout, train);
+        self.out.forward(&hidden)
+    }
+}
+
+impl Generator for Net {
+    fn fit(&mut self, seen: &FeatureBank, seed: i64, epoch: &mut dyn FnMut(usize, f64)) {
+        let pooled = Tensor::cat(&seen.values().collect::<Vec<_>>(), 0);
+        self.scaler = Scaler::fit(&pooled);
+        let mmd = &self.settings.mmd;
+        let real: Vec<(Slot, i64, Target)> = seen
+            .iter()
+            .map(|(slot, features)| {
+                let count = features.size()[0].min(i64::from(self.settings.limit));
+                (*slot, count, mmd.target(&self.scaler.scale(&features.narrow(0, 0, count))))
+            })
+            .collect();
+        let adam = Adam::new(self.store.trainable_variables(), self.settings.lr);
+        // An epoch: a step for each class.
+        let steps = || {
+            let losses: Vec<Tensor> = real
+                .iter()
+                .map(|(slot, count, real)| {
+                    let fake = self.imagine(*slot, *count, true);
+                    let (loss, slope) = mmd.slope(real, &fake);
+                    // Its slope in `fake` is the loss's own.
+                    adam.step(&(fake * slope).sum(Kind::Float));
+                    loss
+                })
+                .collect();
+            Tensor::stack(&losses, 0).mean(Kind::Double)
+        };
+        let told = |number: usize, loss: Tensor| epoch(number + 1, f64::try_from(loss).unwrap_or(f64::NAN));
+        let device = self.attributes.device();
+        drawn(seed, || repeat(device, self.records, self.settings.epochs, |_| (), steps, told));
+    }
+
+    fn epochs(&self) -> usize {
+        self.settings.epochs
+    }
+
+    fn rate(&self) -> f64 {
+        self.settings.lr
+    }
+
+    fn draw(&self, slot: Slot, count: usize, seed: i64) -> Tensor {
+        no_grad(|| drawn(seed, || self.scaler.unscale(&self.imagine(slot, count as i64, false))))
+    }
+
+    fn tensors(&self) -> BTreeMap<String, Tensor> {
+        let scaler = self.scaler.tensors().map(|(name, tensor)| (name.to_owned(), tensor));
+        self.store.variables().into_iter().chain(scaler).collect()
+    }
+
+    fn restore(&mut self, tensors: &BTreeMap<String, Tensor>) -> Result<(), String> {
+        let device = self.attributes.device();
+        let get = |name: &str| tensors.get(name).map(|tensor| tensor.to_device(device)).ok_or_else(|| name.to_owned());
+        for (name, mut variable) in self.store.variables() {
+            let stored = get(&name)?;
+            no_grad(|| variable.copy_(&stored));
+        }
+        self.scaler = Scaler::from_tensors(get("scaler.low")?, get("scaler.range")?);
+        Ok(())
+    }
+}

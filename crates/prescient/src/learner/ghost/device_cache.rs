@@ -1,0 +1,249 @@
+//! Images that lie on the device, to be looked at there: cropped, resized, moved and mirrored by the GPU.
+//!
+//! ```text
+//! seen = V · image · Hᵀ
+//! ```
+//!
+//! Each row of `V` and `H` says how much of each pixel goes into one pixel of the view: a triangle around its place in
+//! the window, as wide as the reduction asks. That is the resizing of `data/view.rs`, without rounding to bytes.
+
+use super::batches::numbers;
+use crate::data::{Glance, Image, Sample, View};
+use crate::engine::{Pass, has_kernels_on};
+use crate::error::DataError;
+use rayon::prelude::*;
+use std::collections::HashMap;
+use tch::{Device, IndexOp, Kind, Tensor, no_grad};
+
+/// Beyond so many bytes, images are brought to the device batch by batch.
+const MOST: usize = 4 << 30;
+
+/// So many images are read and brought to the device at a time.
+const PART: usize = 512;
+
+/// Images of one size on a device.
+#[derive(Debug)]
+pub(super) struct Stock {
+    /// `[images, channels, height, width]` bytes, or `[images, width]` numbers.
+    pixels: Tensor,
+    /// Where each image lies.
+    rows: HashMap<Sample, i64>,
+    width: u32,
+    height: u32,
+    view: View,
+}
+
+/// How the images of a pass are looked at, on the device.
+pub(super) struct Glances {
+    /// Which image each is, `[images]`.
+    rows: Tensor,
+    /// Left, top, width, height, shift right, shift down, mirrored: `[images, 7]`. None where the view is the image.
+    how: Option<Tensor>,
+    /// Where all images are seen as they are, but mirrored.
+    mirrored: bool,
+}
+
+impl Glances {
+    /// `count` of them from `from`.
+    pub(super) fn narrow(&self, from: i64, count: i64) -> Self {
+        let part = |tensor: &Tensor| tensor.narrow(0, from, count);
+        Self { rows: part(&self.rows), how: self.how.as_ref().map(part), mirrored: self.mirrored }
+    }
+
+    /// The same in tensors of its own.
+    pub(super) fn copy(&self) -> Self {
+        Self { rows: self.rows.copy(), how: self.how.as_ref().map(Tensor::copy), mirrored: self.mirrored }
+    }
+
+    pub(super) fn tensors(&self) -> Vec<&Tensor> {
+        std::iter::once(&self.rows).chain(&self.how).collect()
+    }
+}
+
+impl Stock {
+    /// Reads `samples` and lays them out on `device`; none where they differ in size or are too many.
+    pub(super) fn gather(
+        samples: &[Sample],
+        read: impl Fn(&Sample) -> Result<Image, DataError> + Sync,
+        view: View,
+        device: Device,
+    ) -> Result<Option<Self>, DataError> {
+        let Some(first) = samples.first() else { return Ok(None) };
+        let Image { width, height, channels, pixels } = read(first)?;
+        if pixels.len().saturating_mul(samples.len()) > MOST {
+            return Ok(None);
+        }
+        let same = |image: &Image| (image.width, image.height, image.channels) == (width, height, channels);
+        let one = |(sample, place): (&Sample, &mut [u8])| {
+            let image = read(sample)?;
+            let fits = same(&image);
+            if fits {
+                place.copy_from_slice(&image.pixels);
+            }
+            Ok(fits)
+        };
+        let (length, all) = (pixels.len(), samples.len() as i64);
+        let room = || match channels {
+            Image::NUMBERS => Tensor::empty([all, i64::from(width)], (Kind::Float, device)),
+            _ => {
+                let shape = [all, i64::from(channels), i64::from(height), i64::from(width)];
+                Tensor::empty(shape, (Kind::Uint8, device))
+            }
+        };
+        // Made once the first part has fitted: photos of many sizes are found out by then.
+        let mut stock: Option<Tensor> = None;
+        // In parts of one buffer, so that all images lie in memory once: on the device.
+        let mut buffer = vec![0; length * samples.len().min(PART)];
+        for (number, part) in samples.chunks(PART).enumerate() {
+            let places = &mut buffer[..length * part.len()];
+            let fits: Vec<bool> =
+                part.par_iter().zip(places.par_chunks_exact_mut(length)).map(one).collect::<Result<_, DataError>>()?;
+            if !fits.into_iter().all(|fits| fits) {
+                return Ok(None);
+            }
+            let (count, bytes) = (part.len() as i64, torch_shim::upload(places, device));
+            let images = match channels {
+                Image::NUMBERS => numbers(&bytes, count),
+                _ => {
+                    let shape = [count, i64::from(height), i64::from(width), i64::from(channels)];
+                    bytes.reshape(shape).permute([0, 3, 1, 2])
+                }
+            };
+            stock.get_or_insert_with(room).narrow(0, (number * PART) as i64, count).copy_(&images);
+        }
+        let rows = samples.iter().enumerate().map(|(row, sample)| (*sample, row as i64)).collect();
+        Ok(stock.map(|pixels| Self { pixels, rows, width, height, view }))
+    }
+
+    /// How `pass` looks at `samples`, which come in its order.
+    pub(super) fn glances(&self, samples: &[Sample], pass: Pass, view: View) -> Glances {
+        let device = self.pixels.device();
+        let rows: Vec<i64> = samples.iter().map(|sample| self.rows[sample]).collect();
+        let rows = Tensor::from_slice(&rows).to_device(device);
+        let look = view.test(self.width, self.height);
+        let whole = (self.width, self.height) == (view.size, view.size) && look.window.width == f64::from(view.size);
+        let numbers_lie_here = self.pixels.dim() == 2;
+        let numbers = |glance: Glance| {
+            let Glance { window, shift, flip } = glance;
+            [window.left, window.top, window.width, window.height, shift.0 as f64, shift.1 as f64, f64::from(flip)]
+                .map(|number| number as f32)
+        };
+        let how = match pass {
+            Pass::Look | Pass::LookMirrored if whole => None,
+            // There is one way to look at a row of numbers.
+            _ if numbers_lie_here => None,
+            _ => {
+                let (width, height) = (self.width, self.height);
+                let places = (0..samples.len()).into_par_iter();
+                let how: Vec<[f32; 7]> =
+                    places.map(|place| numbers(pass.glance(&view, width, height, place))).collect();
+                Some(Tensor::from_slice(how.as_flattened()).reshape([-1, 7]).to_device(device))
+            }
+        };
+        Glances { rows, how, mirrored: matches!(pass, Pass::LookMirrored) }
+    }
+
+    /// What is seen: `[images, channels, size, size]`, from 0 to 255, or `[images, size]`.
+    pub(super) fn show(&self, glances: &Glances) -> Tensor {
+        let images = self.pixels.index_select(0, &glances.rows).to_kind(Kind::Float);
+        match &glances.how {
+            None if glances.mirrored => images.flip([3i64]),
+            None => images,
+            Some(how) => no_grad(|| self.seen(&images, how)),
+        }
+    }
+
+    /// What is seen, times `slope` plus `shift` of each channel and in numbers of `kind`, in one pass; none where the device
+    /// has no kernel for it, or nothing is to be cropped or moved.
+    pub(super) fn look(&self, glances: &Glances, normalize: (&Tensor, &Tensor), kind: Kind) -> Option<Tensor> {
+        let how = glances.how.as_ref().filter(|_| has_kernels_on(self.pixels.device()))?;
+        Some(no_grad(|| torch_shim::look(&self.pixels, &glances.rows, how, normalize, self.view.size, kind)))
+    }
+
+    fn seen(&self, images: &Tensor, how: &Tensor) -> Tensor {
+        let column = |at: i64| how.i((.., at..=at));
+        let still = column(6) * 0.0;
+        let (across, down) = (i64::from(self.width), i64::from(self.height));
+        let horizontal = self.weights(&column(0), &column(2), &column(4), &column(6), across);
+        let vertical = self.weights(&column(1), &column(3), &column(5), &still, down);
+        let narrowed = images.matmul(&horizontal.transpose(1, 2).unsqueeze(1));
+        vertical.unsqueeze(1).matmul(&narrowed)
+    }
+
+    /// How much of each of `pixels` pixels goes into each pixel of the view along one side: `[batch, size, pixels]`.
+    /// All other arguments are `[batch, 1]`.
+    fn weights(&self, start: &Tensor, extent: &Tensor, shift: &Tensor, flip: &Tensor, pixels: i64) -> Tensor {
+        let size = i64::from(self.view.size);
+        let options = (Kind::Float, start.device());
+        let out = Tensor::arange(size, options).unsqueeze(0);
+        // Mirrored, then moved: where in the still view a pixel comes from.
+        let from = &out + flip * (-&out * 2.0 + (size - 1) as f64) - shift;
+        let inside = from.ge(0.0).logical_and(&from.lt(size as f64)).to_kind(Kind::Float);
+        let scale = extent / size as f64;
+        let center = start + (from + 0.5) * &scale;
+        let reach = scale.clamp_min(1.0).unsqueeze(2);
+        let places = (Tensor::arange(pixels, options) + 0.5).reshape([1, 1, -1]);
+        let weights = (-((places - center.unsqueeze(2)).abs() / reach) + 1.0).clamp_min(0.0);
+        let sums = weights.sum_dim_intlist([2i64].as_slice(), true, None::<Kind>).clamp_min(1e-6);
+        weights / sums * inside.unsqueeze(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Augmentation, Crop, Dataset, Subset, Synthetic, SyntheticSettings};
+    use crate::engine::Loader;
+    use crate::protocol::Sealed;
+    use crate::scenario::{Order, Scenario};
+    use crate::seeds::Seeds;
+    use std::sync::Arc;
+
+    /// Rows of numbers lie there as they are, however they are passed over.
+    #[test]
+    fn rows_of_numbers_are_what_they_were() {
+        let sample = |index| Sample { subset: Subset::Train, index, class: crate::class::ClassId(0) };
+        let samples = [0, 1, 2].map(sample);
+        let read = |sample: &Sample| Ok(Image::of_numbers(&[sample.index as f32, -0.5]));
+        let view = View::of_rows(2);
+        let stock = Stock::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one length");
+        for pass in [Pass::Look, Pass::Learn(Seeds::new(3))] {
+            let order = pass.order(&samples);
+            let seen = stock.show(&stock.glances(&order, pass, view));
+            assert_eq!(seen.size(), [3, 2]);
+            let expected: Vec<f32> = order.iter().flat_map(|sample| [sample.index as f32, -0.5]).collect();
+            assert_eq!(Vec::<f32>::try_from(seen.flatten(0, -1)).expect("numbers"), expected);
+        }
+    }
+
+    /// What a GPU would see of every pass is what the threads see, up to the rounding of bytes.
+    #[test]
+    fn a_stock_is_looked_at_as_images_are() {
+        let dataset = Arc::new(Synthetic::new(&SyntheticSettings { train: 2, test: 1, ..Default::default() }));
+        let split = "24".parse().expect("a split");
+        let scenario = Scenario::new(dataset.catalogue().names(), &Order::Listed, &split).expect("a scenario");
+        let samples = dataset.samples(Subset::Train).to_vec();
+        let sealed = Sealed::new(dataset, scenario);
+        let data = Arc::new(sealed.open(&sealed.scenario().task(1), []));
+        for (crop, size, resize) in [
+            (Crop::Resized { area: 0.2 }, 32, 32),
+            (Crop::Resized { area: 0.2 }, 12, 16),
+            (Crop::Shift { pixels: 3 }, 32, 32),
+            (Crop::None, 20, 24),
+        ] {
+            let view = View { size, resize, augmentation: Augmentation { crop, flip: true } };
+            let loader = Loader::new(data.clone(), view, samples.len(), 1);
+            let read = |sample: &Sample| data.training_image(sample);
+            let stock = Stock::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one size");
+            for pass in [Pass::Learn(Seeds::new(3)), Pass::Look, Pass::LookMirrored] {
+                let batch = loader.pass(&samples, pass).next().expect("a batch").expect("readable");
+                let glances = stock.glances(&pass.order(&samples), pass, view);
+                let found = stock.show(&glances).flatten(0, -1);
+                let gap = (found - Tensor::from_slice(&batch.pixels).to_kind(Kind::Float)).abs();
+                let (most, mean) = (gap.max(), gap.mean(Kind::Float));
+                let (most, mean) = (f64::try_from(most).expect("one"), f64::try_from(mean).expect("one"));
+                assert!(most <= 3.0 && mean < 0.6, "{crop:?} {pass:?}: at most {most}, {mean} on average");
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What happens while a model learns, told to whoever looks on. An observer looks; it cannot touch.
+
+use crate::class::Slot;
+use crate::evaluation::{Answers, Scatter};
+use crate::protocol::Reading;
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A task begins.
+    TaskStarted {
+        /// From 1.
+        task: usize,
+        /// `T`.
+        of: usize,
+    },
+    /// A stage of it begins, or goes on where another has come between.
+    StageStarted {
+        /// The stage's name.
+        stage: &'static str,
+        /// How often [`Event::Step`] will follow before it is over.
+        steps: usize,
+    },
+    /// A step is done.
+    Step,
+    /// An epoch is done.
+    Epoch {
+        /// The task, from 1.
+        task: usize,
+        /// The stage's name.
+        stage: &'static str,
+        /// From 1.
+        epoch: usize,
+        /// The stage's number of epochs.
+        of: usize,
+        /// The learning rate it ran at.
+        lr: f64,
+        /// The mean of each term of the loss over its batches.
+        terms: &'a [(&'static str, f64)],
+    },
+    /// Exemplars were chosen.
+    Remembered {
+        /// The task, from 1.
+        task: usize,
+        /// The images kept of each class, by name.
+        exemplars: &'a [(Slot, Vec<String>)],
+    },
+    /// All test images were answered.
+    Evaluated {
+        /// The task, from 1.
+        task: usize,
+        /// The answers.
+        answers: &'a Answers,
+    },
+    /// Some features were kept, to be drawn.
+    Scattered {
+        /// The task, from 1.
+        task: usize,
+        /// The features.
+        scatter: &'a Scatter,
+    },
+    /// The task is over, and these images were read for it.
+    Read {
+        /// The task, from 1.
+        task: usize,
+        /// Its stages, in order.
+        stages: &'a [&'static str],
+        /// The images, by use, slot and name.
+        images: &'a [Reading],
+    },
+}
+
+/// Looks on.
+pub trait Observer {
+    /// Takes notice.
+    fn notice(&mut self, event: &Event<'_>);
+}
+
+/// Takes no notice.
+#[derive(Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn notice(&mut self, _: &Event<'_>) {}
+}
+
+/// Several that look on, one after the other.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn notice(&mut self, event: &Event<'_>) {
+        self.0.notice(event);
+        self.1.notice(event);
+    }
+}
+
+impl<O: Observer + ?Sized> Observer for &mut O {
+    fn notice(&mut self, event: &Event<'_>) {
+        (**self).notice(event);
+    }
+}

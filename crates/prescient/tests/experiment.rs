@@ -1,0 +1,301 @@
+//! Whole experiments: reproducible, resumable, honest, and better than forgetting.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Stages, bytes, features, run, small_recipe, terms_of_task_2};
+use prescient::catalogue::Catalogue;
+use prescient::data::{Dataset, Image, Normalization, Sample, Source, Subset, Synthetic, SyntheticSettings};
+use prescient::error::DataError;
+use prescient::evaluation::metrics;
+use prescient::experiment::record::Line;
+use prescient::experiment::{Experiment, Recipe, Record};
+use prescient::learner::{Event, Observer, Silent};
+use prescient::loss::DistillationKind;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use tch::Device;
+
+fn value(record: &Record, name: &str) -> f64 {
+    metrics::find(name).unwrap().value(&record.run(), record.start.tasks.len()).unwrap()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_seed_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, again, other] = ["one", "again", "other"].map(|name| folder.path().join(name));
+    run(small_recipe(), &one);
+    run(small_recipe(), &again);
+    run(Recipe { seed: 2, ..small_recipe() }, &other);
+    assert!(bytes(&one) == bytes(&again), "the same seed gave another record");
+    assert!(bytes(&one) != bytes(&other), "another seed gave the same record");
+    let weights = |run: &Path| std::fs::read(run.join("tasks/03/weights.safetensors")).unwrap();
+    assert!(weights(&one) == weights(&again), "the same seed gave other weights");
+}
+
+#[test]
+fn a_run_stopped_after_task_2_and_resumed_is_one_never_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, parts] = ["whole", "parts"].map(|name| folder.path().join(name));
+    run(small_recipe(), &whole);
+
+    let experiment = Experiment::new(small_recipe(), Device::Cpu).unwrap();
+    let stopped = experiment.run(&parts, Some(2), &mut Silent).unwrap();
+    assert_eq!(stopped.evaluations().count(), 2);
+    // As a kill in the middle of task 3 would leave it.
+    std::fs::create_dir_all(parts.join("tasks/03.tmp")).unwrap();
+    std::fs::write(parts.join("tasks/03.tmp/weights.safetensors"), b"half").unwrap();
+
+    Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
+    assert!(bytes(&whole) == bytes(&parts), "the resumed run gave another record");
+    assert!(!parts.join("tasks/03.tmp").exists());
+    // The times in it differ; what is told, and so its length, does not.
+    let told = |run: &Path| std::fs::metadata(run.join("events.out.tfevents.prescient")).unwrap().len();
+    assert_eq!(told(&whole), told(&parts), "the resumed run told TensorBoard something else");
+    let weights = |run: &Path| std::fs::read(run.join("tasks/03/weights.safetensors")).unwrap();
+    assert!(weights(&whole) == weights(&parts), "the resumed run gave other weights");
+    assert!(features(&whole, 3) == features(&parts, 3), "the resumed run kept other features");
+}
+
+#[test]
+fn a_run_killed_between_task_and_record_is_put_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let experiment = Experiment::new(small_recipe(), Device::Cpu).unwrap();
+    experiment.run(&out, Some(2), &mut Silent).unwrap();
+    let whole = bytes(&out);
+    let first_task: Vec<u8> = whole
+        .split_inclusive(|&byte| byte == b'\n')
+        .take_while(|line| !String::from_utf8_lossy(line).contains(r#""task":2"#))
+        .flatten()
+        .copied()
+        .collect();
+    assert!(first_task.len() < whole.len());
+    std::fs::write(out.join("record.jsonl"), first_task).unwrap();
+    Experiment::resume(&out, Device::Cpu, Some(2), &mut Silent).unwrap();
+    assert!(bytes(&out) == whole);
+}
+
+/// A run of before `memory.repeat` and `train.tries`, which it had at their defaults all along.
+#[test]
+fn a_run_that_is_older_than_a_key_can_be_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    Experiment::new(small_recipe(), Device::Cpu).unwrap().run(&out, Some(2), &mut Silent).unwrap();
+    let lines = ["repeat = 1", "tries = 1"];
+    let files = [("recipe.toml", "\n"), ("record.jsonl", r"\n")];
+    for (file, line) in files.iter().flat_map(|(file, end)| lines.map(|line| (file, format!("{line}{end}")))) {
+        let text = std::fs::read_to_string(out.join(file)).unwrap();
+        assert_eq!(text.matches(&line).count(), 1, "{file}");
+        std::fs::write(out.join(file), text.replace(&line, "")).unwrap();
+    }
+    let record = Experiment::resume(&out, Device::Cpu, None, &mut Silent).unwrap();
+    assert_eq!(record.evaluations().count(), 3);
+}
+
+#[test]
+fn resuming_on_other_data_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = common::photo_folder(&folder.path().join("photos"), &["ant", "bee", "cat"]);
+    let text = format!(
+        "[data]\nkind = \"folder\"\npath = {:?}\nattributes = [{:?}]\n[scenario]\nsplit = \"2+1\"\n\
+         [model]\nbackbone = {{ kind = \"small-cnn\", width = 4 }}\n[train]\nepochs = 1\nbatch = 4\n",
+        folder.path().join("photos"),
+        table
+    );
+    let recipe = Recipe::parse(&text, Path::new("r.toml")).unwrap();
+    let out = folder.path().join("run");
+    Experiment::new(recipe, Device::Cpu).unwrap().run(&out, Some(1), &mut Silent).unwrap();
+    std::fs::remove_file(folder.path().join("photos/train/cat/3.png")).unwrap();
+    let error = Experiment::resume(&out, Device::Cpu, None, &mut Silent).unwrap_err();
+    assert!(error.to_string().starts_with("the data of this run has changed"), "{error}");
+    assert_eq!(Record::read(&out.join("record.jsonl")).unwrap().evaluations().count(), 1, "nothing is lost");
+}
+
+#[test]
+fn the_memory_keeps_s_images_of_each_seen_class() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = run(small_recipe(), &folder.path().join("run"));
+    let kept: Vec<_> = record
+        .lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Memory(kept) => Some(kept),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(kept.iter().map(|kept| kept.exemplars.len()).collect::<Vec<_>>(), [12, 6, 6]);
+    for (slot, images) in kept.iter().flat_map(|kept| &kept.exemplars) {
+        let distinct: BTreeSet<_> = images.iter().collect();
+        assert_eq!(distinct.len(), 5);
+        assert!(images.iter().all(|image| image.contains(&record.start.classes[slot.index()])));
+    }
+}
+
+/// Notes every image that is read, and when.
+struct Spy {
+    dataset: Synthetic,
+    /// Task · 2, and one more while it evaluates.
+    when: Arc<AtomicUsize>,
+    reads: Mutex<Vec<(usize, Sample)>>,
+}
+
+impl Dataset for Spy {
+    fn catalogue(&self) -> &Catalogue {
+        self.dataset.catalogue()
+    }
+    fn samples(&self, subset: Subset) -> &[Sample] {
+        self.dataset.samples(subset)
+    }
+    fn image(&self, sample: &Sample) -> Result<Image, DataError> {
+        self.reads.lock().unwrap().push((self.when.load(Ordering::SeqCst), *sample));
+        self.dataset.image(sample)
+    }
+    fn name(&self, sample: &Sample) -> String {
+        self.dataset.name(sample)
+    }
+    fn channels(&self) -> u8 {
+        self.dataset.channels()
+    }
+    fn normalization(&self) -> Normalization {
+        self.dataset.normalization()
+    }
+    fn size(&self) -> u32 {
+        self.dataset.size()
+    }
+}
+
+struct Clock(Arc<AtomicUsize>);
+
+impl Observer for Clock {
+    fn notice(&mut self, event: &Event<'_>) {
+        match event {
+            Event::TaskStarted { task, .. } => self.0.store(2 * task, Ordering::SeqCst),
+            Event::StageStarted { stage: "evaluate", .. } => {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Batches of 32, two epochs. Task 1 has 12 classes of 20 images, 8 steps an epoch. Tasks 2 and 3 have 6, and 12 and 18 old ones
+/// of 5: seen once 180 and 210 images, 6 and 7 steps; four times 360 and 480, 12 and 15 steps; not at all 120, 4 steps.
+#[test]
+fn the_past_is_seen_as_often_as_the_recipe_says() {
+    let folder = tempfile::tempdir().unwrap();
+    for (repeat, steps) in [(1, [16, 12, 14]), (4, [16, 24, 30]), (0, [16, 8, 8])] {
+        let mut recipe = small_recipe();
+        recipe.memory.repeat = repeat;
+        let mut stages = Stages::default();
+        let experiment = Experiment::new(recipe, Device::Cpu).unwrap();
+        experiment.run(&folder.path().join(repeat.to_string()), None, &mut stages).unwrap();
+        assert_eq!(stages.of("train"), steps, "{repeat} times");
+    }
+}
+
+#[test]
+fn a_whole_experiment_reads_only_what_its_tasks_may_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let when = Arc::new(AtomicUsize::new(0));
+    let dataset = Synthetic::new(&SyntheticSettings { train: 20, test: 8, ..Default::default() });
+    let spy = Arc::new(Spy { dataset, when: when.clone(), reads: Mutex::default() });
+    let experiment = Experiment::with_dataset(small_recipe(), spy.clone(), Device::Cpu).unwrap();
+    let record = experiment.run(&folder.path().join("run"), None, &mut Clock(when)).unwrap();
+
+    let slot_of = |sample: &Sample| {
+        let name = spy.catalogue().name(sample.class);
+        record.start.classes.iter().position(|class| class == name).unwrap()
+    };
+    let mut remembered: BTreeSet<String> = BTreeSet::new();
+    for task in 1..=3 {
+        let present = record.present(task).range();
+        let reads = spy.reads.lock().unwrap();
+        let during = |moment: usize| reads.iter().filter(move |(when, _)| *when == moment).map(|(_, sample)| sample);
+        let mut past_reads = 0;
+        for sample in during(2 * task) {
+            assert_eq!(sample.subset, Subset::Train, "task {task} learned from {}", spy.name(sample));
+            let slot = slot_of(sample);
+            assert!(slot < present.end, "task {task} read the future: {}", spy.name(sample));
+            if slot < present.start {
+                assert!(remembered.contains(&spy.name(sample)), "task {task} read the past: {}", spy.name(sample));
+                past_reads += 1;
+            }
+        }
+        assert_eq!(past_reads > 0, task > 1, "the memory is there to be used");
+        let tested: BTreeSet<_> = during(2 * task + 1).collect();
+        assert_eq!(tested.len(), spy.samples(Subset::Test).len(), "every test image is asked about");
+        assert!(tested.iter().all(|sample| sample.subset == Subset::Test));
+        for line in &record.lines {
+            if let Line::Memory(kept) = line
+                && kept.task == task
+            {
+                remembered.extend(kept.exemplars.iter().flat_map(|(_, images)| images.clone()));
+            }
+        }
+    }
+}
+
+/// Three tasks, base model against plain fine-tuning: no distillation, no memory.
+#[test]
+fn the_base_model_beats_fine_tuning_by_a_clear_margin() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.train.epochs = 5;
+    recipe.memory.per_class = 10;
+    recipe.data = Source::Synthetic(SyntheticSettings { train: 40, test: 10, ..Default::default() });
+    let base = run(recipe.clone(), &folder.path().join("base"));
+    recipe.loss.distillation = DistillationKind::None;
+    recipe.memory.per_class = 0;
+    let naive = run(recipe, &folder.path().join("naive"));
+
+    let (base_final, naive_final) = (value(&base, "final"), value(&naive, "final"));
+    assert!(base_final > naive_final + 0.25, "base {base_final:.3}, fine-tuning {naive_final:.3}");
+    let (base_forgets, naive_forgets) = (value(&base, "forgetting"), value(&naive, "forgetting"));
+    assert!(naive_forgets > 0.5, "forgetting is real: {naive_forgets:.3}");
+    assert!(base_forgets < naive_forgets - 0.25, "base {base_forgets:.3}, fine-tuning {naive_forgets:.3}");
+}
+
+#[test]
+fn the_base_model_has_no_answer_for_the_future() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = run(small_recipe(), &folder.path().join("run"));
+    for evaluation in record.evaluations() {
+        let seen = record.present(evaluation.task).range().end;
+        assert!(evaluation.answers.unseen.is_none());
+        assert!(evaluation.answers.seen.slots.iter().all(|slot| slot.index() < seen));
+        assert!(evaluation.answers.seen.scores.iter().all(|score| (-1.001..=1.001).contains(score)));
+    }
+}
+
+#[test]
+fn ucir_and_joint_training_run_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.loss.distillation = DistillationKind::LessForget(Default::default());
+    recipe.loss.ranking.weight = 1.0;
+    let record = run(recipe.clone(), &folder.path().join("ucir"));
+    assert_eq!(terms_of_task_2(&record), ["less-forget", "nca", "ranking"]);
+
+    recipe.scenario.split = Some("24".parse().unwrap());
+    assert_eq!(run(recipe, &folder.path().join("joint")).evaluations().count(), 1);
+}
+
+/// Settings are compared on held-out training images: no test image is read, and the report says what it shows.
+#[test]
+fn a_validating_run_leaves_the_test_images_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let when = Arc::new(AtomicUsize::new(0));
+    let dataset = Synthetic::new(&SyntheticSettings { train: 20, test: 8, ..Default::default() });
+    let spy = Arc::new(Spy { dataset, when, reads: Mutex::default() });
+    let mut recipe = small_recipe();
+    recipe.train.epochs = 1;
+    recipe.scenario.validate = Some(0.25);
+    let experiment = Experiment::with_dataset(recipe, spy.clone(), Device::Cpu).unwrap();
+    let record = experiment.run(&folder.path().join("run"), None, &mut Silent).unwrap();
+    assert!(spy.reads.lock().unwrap().iter().all(|(_, sample)| sample.subset == Subset::Train));
+    assert_eq!(record.evaluations().next().unwrap().answers.truth.len(), 24 * 5);
+    assert!(prescient::report::text(&record).starts_with("VALIDATION, not a result: 25 % of the training images"));
+}

@@ -1,0 +1,347 @@
+//! Whole experiments of the Ghost model: it guesses, resumes, can be taken apart and looked into, and oracles say so.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{Stages, assert_audited, bytes, features, run, small_recipe, terms_of_task_2};
+use prescient::evaluation::{Points, Scatter, metrics};
+use prescient::experiment::record::Epoch;
+use prescient::experiment::{Experiment, Recipe, Record};
+use prescient::extractor::{Backbone, SmallCnn};
+use prescient::ghost::GeneratorKind;
+use prescient::learner::{Event, Observer, Silent};
+use prescient::loss::DistillationKind;
+use std::collections::BTreeSet;
+use std::path::Path;
+use tch::Device;
+
+fn ghost_recipe() -> Recipe {
+    let mut recipe = small_recipe();
+    recipe.train.epochs = 1;
+    recipe.finetune.epochs = 1;
+    recipe.complete.epochs = 3;
+    recipe.complete.batch = 256;
+    recipe.calibrate.give_up = 0.05;
+    recipe.ghosts.per_class = 20;
+    recipe.ghosts.unit = true;
+    let gmmn = prescient::ghost::generator::Gmmn { epochs: 5, lr: 1e-3, hidden: 32, ..Default::default() };
+    recipe.ghosts.generator = GeneratorKind::Gmmn(gmmn);
+    recipe
+}
+
+/// What was told of the epochs of a task.
+fn epochs(record: &Record, task: usize) -> Vec<&Epoch> {
+    record.epochs().filter(|epoch| epoch.task == task).collect()
+}
+
+/// The same, of the main training alone.
+fn train(record: &Record, task: usize) -> Vec<&Epoch> {
+    epochs(record, task).into_iter().filter(|epoch| epoch.stage == "train").collect()
+}
+
+/// The whole Ghost model in small: it guesses, it resumes byte for byte, and it does without a memory.
+#[test]
+fn the_ghost_model_guesses_and_resumes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.train.epochs = 4;
+    recipe.complete.epochs = 5;
+    recipe.ghosts.per_class = 40;
+    for (name, generator) in [
+        ("gmmn", r#"{ kind = "gmmn", epochs = 10, lr = 1e-3, hidden = 32 }"#),
+        ("gaussian", r#"{ kind = "gaussian" }"#),
+    ] {
+        let text = format!("[ghosts]\ngenerator = {generator}\n");
+        recipe.ghosts.generator = Recipe::parse(&text, Path::new("g.toml")).unwrap().ghosts.generator;
+        let [whole, parts] = ["whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
+        let record = run(recipe.clone(), &whole);
+        for (evaluation, future) in record.evaluations().zip([12, 6, 0]) {
+            let unseen = evaluation.answers.unseen.as_ref();
+            assert_eq!(unseen.is_some(), future > 0, "{name}, task {}", evaluation.task);
+            assert!(unseen.is_none_or(|best| best.slots.iter().all(|slot| slot.index() >= 24 - future)));
+            assert_eq!(evaluation.answers.offset.is_some(), future > 0);
+        }
+        assert_eq!(terms_of_task_2(&record), ["nca-ghost", "pod", "pod-flat", "svm-reg"]);
+
+        Experiment::new(recipe.clone(), Device::Cpu).unwrap().run(&parts, Some(1), &mut Silent).unwrap();
+        Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
+        assert!(bytes(&whole) == bytes(&parts), "{name}: the resumed run gave another record");
+        assert!(features(&whole, 2) == features(&parts, 2), "{name}: the resumed run kept other features");
+    }
+    recipe.memory.per_class = 0;
+    let record = run(recipe, &folder.path().join("no-memory"));
+    let present = metrics::find("present").unwrap().value(&record.run(), 2).unwrap();
+    assert!(present > 0.3, "without a memory the newest classes are still known: {present}");
+}
+
+/// The classes of task 3 start where task 2 kept a place for them: another run than the one that imprints them, and the
+/// place outlives a stop.
+#[test]
+fn a_ghost_can_be_promoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.complete.epochs = 2;
+    recipe.ghosts.per_class = 40;
+    recipe.ghosts.generator = GeneratorKind::Gaussian(Default::default());
+    let [imprinted, whole, parts] = ["imprinted", "whole", "parts"].map(|name| folder.path().join(name));
+    let without = run(recipe.clone(), &imprinted);
+    recipe.ghosts.promote = true;
+    let with = run(recipe.clone(), &whole);
+    assert_eq!(epochs(&without, 2), epochs(&with, 2));
+    assert_ne!(epochs(&without, 3), epochs(&with, 3));
+
+    Experiment::new(recipe, Device::Cpu).unwrap().run(&parts, Some(2), &mut Silent).unwrap();
+    Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
+    assert!(bytes(&whole) == bytes(&parts), "the resumed run gave another record");
+}
+
+/// Ghosts on top of the mean, or that do not teach the scale, change the first task that has them and none before; a limit
+/// to gradients changes the first task.
+#[test]
+fn how_ghosts_and_gradients_count_is_heard() {
+    let folder = tempfile::tempdir().unwrap();
+    let changed = |name: &str, change: &dyn Fn(&mut Recipe)| {
+        let mut recipe = ghost_recipe();
+        change(&mut recipe);
+        let experiment = Experiment::new(recipe, Device::Cpu).unwrap();
+        experiment.run(&folder.path().join(name), Some(2), &mut Silent).unwrap()
+    };
+    let whole = changed("whole", &|_| ());
+    let on_top = changed("on-top", &|recipe| recipe.ghosts.dilute = false);
+    let alone = changed("alone", &|recipe| recipe.ghosts.scale = false);
+    for other in [&on_top, &alone] {
+        assert_eq!(epochs(&whole, 1), epochs(other, 1));
+        assert_ne!(epochs(&whole, 2), epochs(other, 2));
+    }
+    let ghost_loss = |record: &Record| epochs(record, 2).iter().find_map(|epoch| epoch.terms.get("nca-ghost").copied());
+    assert!(ghost_loss(&on_top) > ghost_loss(&whole));
+    let clipped = changed("clipped", &|recipe| recipe.train.clip = Some(0.01));
+    assert_ne!(epochs(&whole, 1), epochs(&clipped, 1));
+}
+
+/// Ghosts in the first task: it has their loss and their planes, `g` learns before its first epoch, actual images are looked at
+/// without it; a stop changes nothing, and the auditor has nothing against it but what it has against an oracle.
+#[test]
+fn ghosts_can_come_first() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, generator) in [
+        ("gmmn", ghost_recipe().ghosts.generator),
+        ("gaussian", GeneratorKind::Gaussian(Default::default())),
+        ("real", GeneratorKind::Real),
+    ] {
+        let mut recipe = ghost_recipe();
+        recipe.ghosts.generator = generator;
+        recipe.train.epochs = 2;
+        recipe.ghosts.first = true;
+        recipe.ghosts.refresh = 1;
+        recipe.ghosts.promote = true;
+        let [whole, parts] = ["whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
+        let record = run(recipe.clone(), &whole);
+        let first: BTreeSet<&str> =
+            train(&record, 1).into_iter().flat_map(|epoch| epoch.terms.keys().map(String::as_str)).collect();
+        assert_eq!(first, ["nca-ghost", "svm-reg"].into(), "{name}");
+        // Before task 1 and after each first epoch of a task with ghosts.
+        let caught_up: Vec<(usize, usize)> = [1, 2, 3]
+            .iter()
+            .flat_map(|&task| epochs(&record, task))
+            .filter(|epoch| epoch.stage == "catch-up")
+            .map(|epoch| (epoch.task, epoch.epoch))
+            .collect();
+        assert_eq!(caught_up, if name == "real" { vec![] } else { vec![(1, 0), (1, 1), (2, 1)] }, "{name}");
+        assert_audited(&whole, false);
+
+        Experiment::new(recipe, Device::Cpu).unwrap().run(&parts, Some(1), &mut Silent).unwrap();
+        Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
+        assert!(bytes(&whole) == bytes(&parts), "{name}: the resumed run gave another record");
+    }
+}
+
+/// With ghosts in task 1, the classes of task 2 have a place to start from.
+#[test]
+fn a_ghost_of_the_first_task_can_be_promoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = ghost_recipe();
+    recipe.ghosts.first = true;
+    let imprinted = run(recipe.clone(), &folder.path().join("imprinted"));
+    recipe.ghosts.promote = true;
+    let promoted = run(recipe, &folder.path().join("promoted"));
+    assert_eq!(epochs(&imprinted, 1), epochs(&promoted, 1));
+    assert_ne!(epochs(&imprinted, 2), epochs(&promoted, 2));
+}
+
+/// What is kept to be drawn, task by task.
+#[derive(Default)]
+struct Drawn(Vec<Scatter>);
+
+impl Observer for Drawn {
+    fn notice(&mut self, event: &Event<'_>) {
+        if let Event::Scattered { scatter, .. } = event {
+            self.0.push((*scatter).clone());
+        }
+    }
+}
+
+/// Where directions train, `g` imagines directions, and images are drawn as long. An oracle's ghosts have the lengths that `f` gives
+/// them, and so have the images beside them. A zone is around the ghosts as they are drawn.
+#[test]
+fn a_plane_is_drawn_as_it_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let lengths = |points: &Points| -> Vec<f32> { points.rows(2).map(|(_, row)| row[0].hypot(row[1])).collect() };
+    for (name, generator) in [("gmmn", ghost_recipe().ghosts.generator), ("real", GeneratorKind::Real)] {
+        let mut recipe = ghost_recipe();
+        recipe.model.backbone = Backbone::SmallCnn(SmallCnn { features: 2, width: 8, norm: true });
+        recipe.ghosts.generator = generator;
+        let mut drawn = Drawn::default();
+        Experiment::new(recipe, Device::Cpu).unwrap().run(&folder.path().join(name), Some(1), &mut drawn).unwrap();
+        let scatter = &drawn.0[0];
+        let directions = lengths(&scatter.real).iter().all(|length| (length - 1.0).abs() < 1e-4);
+        assert_eq!(directions, name == "gmmn", "{name}");
+        let longest = |points: &Points| lengths(points).into_iter().fold(0.0, f32::max);
+        let ratio = longest(&scatter.ghosts) / longest(&scatter.real);
+        assert!((0.3..3.0).contains(&ratio), "{name}: ghosts and images are drawn to one scale: {ratio}");
+        assert_eq!(scatter.zones.len(), 12, "{name}");
+        // Twenty of a class, and all of them are kept.
+        for zone in &scatter.zones {
+            let theirs = || scatter.ghosts.rows(2).filter(|(slot, _)| *slot == zone.slot);
+            assert_eq!(theirs().count(), 20, "{name}");
+            for (axis, centre) in zone.centre.iter().enumerate() {
+                let mean = theirs().map(|(_, row)| row[axis]).sum::<f32>() / 20.0;
+                assert!((mean - centre).abs() < 1e-4 * longest(&scatter.ghosts), "{name}: {mean} and {centre}");
+            }
+        }
+    }
+}
+
+/// Five epochs, ghosts drawn anew after every second: two are the same as without, the others are not. Task 2, the one that trains
+/// with ghosts, has planes at its start and at two renewals, and each time says how much is left to do.
+#[test]
+fn ghosts_can_be_drawn_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, generator) in [("gmmn", ghost_recipe().ghosts.generator), ("real", GeneratorKind::Real)] {
+        let mut recipe = ghost_recipe();
+        recipe.ghosts.generator = generator;
+        recipe.train.epochs = 5;
+        let run = |name: &str, refresh: usize| {
+            let (mut recipe, mut stages) = (recipe.clone(), Stages::default());
+            recipe.ghosts.refresh = refresh;
+            let experiment = Experiment::new(recipe, Device::Cpu).unwrap();
+            (experiment.run(&folder.path().join(name), Some(2), &mut stages).unwrap(), stages)
+        };
+        let (once, _) = run(&format!("{name}-once"), 0);
+        let (anew, stages) = run(name, 2);
+        assert_eq!(train(&once, 1), train(&anew, 1));
+        let (once, anew) = (train(&once, 2), train(&anew, 2));
+        assert_eq!(once[..2], anew[..2]);
+        assert!(once.iter().zip(&anew).skip(2).all(|(once, anew)| once != anew), "{name}");
+        assert_eq!(stages.of("catch-up").len(), if name == "gmmn" { 2 } else { 0 }, "{name}");
+        assert_eq!(stages.of("svm").len(), 3, "{name}");
+        // 12 classes of 20 images, 32 a batch: 8 steps an epoch. Then 6 of 20 and 12 old ones of 5: 6.
+        assert_eq!(stages.of("train"), [40, 30, 18, 6], "{name}");
+    }
+}
+
+/// Each part can be taken out by its recipe, and what is left runs to its end without it.
+#[test]
+fn any_one_part_can_be_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let left_out = |name: &str, change: &dyn Fn(&mut Recipe)| {
+        let mut recipe = ghost_recipe();
+        change(&mut recipe);
+        run(recipe, &folder.path().join(name))
+    };
+    let stages = |record: &Record| -> Vec<String> { record.epochs().map(|epoch| epoch.stage.clone()).collect() };
+    let whole = left_out("whole", &|_| ());
+    assert!(["nca-ghost", "svm-reg", "pod"].iter().all(|term| terms_of_task_2(&whole).contains(&term.to_string())));
+    let no_svm = left_out("svm", &|recipe| recipe.loss.latent.weight = 0.0);
+    assert!(!terms_of_task_2(&no_svm).contains(&"svm-reg".to_owned()));
+    let no_distillation = left_out("distillation", &|recipe| recipe.loss.distillation = DistillationKind::None);
+    assert!(!terms_of_task_2(&no_distillation).contains(&"pod".to_owned()));
+    let no_memory = left_out("memory", &|recipe| recipe.memory.per_class = 0);
+    assert!(!stages(&no_memory).contains(&"finetune".to_owned()), "nothing to balance with");
+    let no_balance = left_out("balance", &|recipe| {
+        recipe.finetune.epochs = 0;
+        recipe.complete.balanced = false;
+    });
+    assert!(!stages(&no_balance).contains(&"finetune".to_owned()));
+    let no_ghosts = left_out("ghosts", &|recipe| recipe.ghosts.generator = GeneratorKind::None);
+    assert!(no_ghosts.evaluations().all(|evaluation| evaluation.answers.unseen.is_none()));
+    let no_ghosts_in_training = left_out("training", &|recipe| recipe.ghosts.train = false);
+    assert!(terms_of_task_2(&no_ghosts_in_training).contains(&"nca".to_owned()));
+    assert!(no_ghosts_in_training.evaluations().next().unwrap().answers.unseen.is_some(), "it still guesses");
+}
+
+/// After task 1 twelve classes are seen and twelve are not; the base model has nothing to look at.
+#[test]
+fn ghosts_can_be_inspected() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ghost");
+    run(ghost_recipe(), &path);
+    let inspect = |path: &Path, task| Experiment::inspect(path, Device::Cpu, task);
+    let first = inspect(&path, Some(1)).unwrap();
+    assert_eq!((first.task, first.classes.len()), (1, 24));
+    assert_eq!(first.classes.iter().filter(|likeness| likeness.seen).count(), 12);
+    for likeness in &first.classes {
+        assert!((0.0..=180.0).contains(&likeness.turned) && likeness.spread > 0.0, "{likeness:?}");
+        assert!((0.0..=1.0).contains(&likeness.agree) && likeness.mmd > -1e-6, "{likeness:?}");
+    }
+    assert_eq!(inspect(&path, None).unwrap().task, 2, "the last task has no future left");
+    assert_eq!(first, inspect(&path, Some(1)).unwrap(), "the same every time");
+    assert!(inspect(&path, Some(3)).err().unwrap().to_string().contains("nothing imagined after task 3"));
+    let base = folder.path().join("base");
+    run(small_recipe(), &base);
+    assert!(inspect(&base, None).err().unwrap().to_string().contains("imagines nothing"));
+}
+
+/// Features of actual future images: the seal is broken by name, and the record says so.
+#[test]
+fn an_oracle_is_stamped() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.complete.epochs = 5;
+    recipe.ghosts.generator = GeneratorKind::Real;
+    let record = run(recipe, &folder.path().join("oracle"));
+    assert!(record.start.oracle.is_some());
+    assert!(prescient::report::text(&record).starts_with("ORACLE, not a result"));
+    let honest = run(small_recipe(), &folder.path().join("honest"));
+    assert_eq!(honest.start.oracle, None);
+}
+
+/// Table 4's oracles: each names how it breaks the rules, and only they read the future.
+#[test]
+fn every_oracle_says_how_it_breaks_the_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    let says = |name: &str, change: &dyn Fn(&mut Recipe)| {
+        let mut recipe = small_recipe();
+        recipe.train.epochs = 1;
+        recipe.complete.epochs = 2;
+        change(&mut recipe);
+        let record = run(recipe, &folder.path().join(name));
+        assert_eq!(record.evaluations().count(), record.start.tasks.len());
+        record.start.oracle.unwrap_or_default()
+    };
+    let real = GeneratorKind::Real;
+    let partial = says("partial", &|recipe| {
+        recipe.ghosts.generator = real.clone();
+        recipe.ghosts.pixels = true;
+    });
+    assert!(partial.starts_with("partial oracle"), "{partial}");
+    let full = says("full", &|recipe| recipe.scenario.split = Some("24".parse().unwrap()));
+    assert!(full.starts_with("full oracle"), "{full}");
+
+    let mut recipe = small_recipe();
+    recipe.ghosts.pixels = true;
+    let refused = Experiment::new(recipe, Device::Cpu).err().unwrap().to_string();
+    assert!(refused.contains("`ghosts.pixels`") && refused.contains("real"), "{refused}");
+}
+
+#[test]
+fn a_joint_run_with_a_generator_can_be_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.train.epochs = 1;
+    recipe.scenario.split = Some("24".parse().unwrap());
+    recipe.ghosts.generator = GeneratorKind::Gaussian(Default::default());
+    let out = folder.path().join("joint");
+    run(recipe, &out);
+    assert_eq!(Experiment::resume(&out, Device::Cpu, None, &mut Silent).unwrap().evaluations().count(), 1);
+}

@@ -1,0 +1,43 @@
+//! How well a look tells a photo packed anew from another photo, on real photos. On all of `animals50`:
+//! `cargo run --release -p prescient-bench -- near-duplicates PATH`.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::real_photos;
+use image::codecs::jpeg::JpegEncoder;
+use prescient::data::Image;
+use prescient::data::perceptual_hash::Look;
+use std::path::Path;
+
+fn look(bytes: &[u8]) -> Look {
+    Look::of(&Image::decode(bytes, 3, Path::new("a photo")).unwrap()).expect("no photo is flat")
+}
+
+/// The photo as a JPEG of another quality and size.
+fn packed_anew(bytes: &[u8], quality: u8, side: u32) -> Vec<u8> {
+    let photo = image::load_from_memory(bytes).unwrap();
+    let photo = photo.resize_exact(side, side, image::imageops::FilterType::Triangle);
+    let mut again = Vec::new();
+    JpegEncoder::new_with_quality(&mut again, quality).encode_image(&photo).unwrap();
+    again
+}
+
+/// Ten photos of each of twelve animals: each is near to itself packed anew, and to no other.
+#[test]
+fn a_photo_packed_anew_is_near_and_another_is_not() {
+    let Some(photos) = real_photos(120) else { return };
+    let looks: Vec<Look> = photos.iter().map(|bytes| look(bytes)).collect();
+    for (quality, side, least) in [(75, 64, 120), (50, 64, 120), (30, 64, 118), (75, 32, 108)] {
+        let near = photos
+            .iter()
+            .zip(&looks)
+            .filter(|(bytes, own)| own.distance(look(&packed_anew(bytes, quality, side))) <= Look::NEAR);
+        let near = near.count();
+        assert!(near >= least, "quality {quality}, {side} pixels: {near} of 120");
+    }
+    for (place, own) in looks.iter().enumerate() {
+        let nearest = looks[..place].iter().map(|other| own.distance(*other)).min();
+        assert!(nearest.is_none_or(|nearest| nearest > Look::NEAR), "photo {place}: {nearest:?}");
+    }
+}

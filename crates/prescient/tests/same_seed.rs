@@ -1,0 +1,115 @@
+//! The same seed, computed differently: steps recorded or not, our kernels or libtorch's, images kept, read anew or from
+//! a pack. On a CPU nothing changes but the time; recordings and kernels must not matter there at all. On a GPU sums are
+//! rounded in another order, so a first epoch agrees closely and later ones roughly; where there is no GPU, a word on
+//! stderr says that this half is left out.
+#![allow(clippy::unwrap_used)]
+
+use prescient::data::datasets::pack;
+use prescient::data::{Dataset, Fit, Pack, Shelf, Synthetic, SyntheticSettings};
+use prescient::engine::Compute;
+use prescient::experiment::record::Epoch;
+use prescient::experiment::{Experiment, Recipe, Record};
+use prescient::learner::Silent;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use tch::Device;
+
+/// Two of three tasks of the Ghost model: a teacher, ghosts and planes take part, from the first task on and made anew after every
+/// epoch.
+const RECIPE: &str = r#"
+    seed = 1
+    [data]
+    kind = "synthetic"
+    [scenario]
+    split = "8+8+8"
+    [model]
+    backbone = { kind = "resnet18", stem = "small", width = 16 }
+    [images]
+    crop = { kind = "shift", pixels = 3 }
+    [train]
+    epochs = 3
+    batch = 16
+    lr = 0.01
+    [finetune]
+    epochs = 2
+    [memory]
+    per_class = 5
+    [ghosts]
+    per_class = 50
+    first = true
+    refresh = 1
+    generator = { kind = "gmmn", epochs = 5, lr = 1e-3, hidden = 32 }
+    [complete]
+    epochs = 2
+"#;
+
+fn drawn() -> Synthetic {
+    Synthetic::new(&SyntheticSettings { train: 12, test: 4, ..Default::default() })
+}
+
+fn run(compute: Compute, dataset: Arc<dyn Dataset>, device: Device) -> Record {
+    let dataset = Arc::new(Shelf::new(dataset, u64::from(compute.keep_mib) << 20));
+    let recipe = Recipe { compute, ..Recipe::parse(RECIPE, Path::new("same_seed.toml")).unwrap() };
+    let folder = tempfile::tempdir().unwrap();
+    let experiment = Experiment::with_dataset(recipe, dataset, device).unwrap();
+    experiment.run(&folder.path().join("run"), Some(2), &mut Silent).unwrap()
+}
+
+/// The run as it comes, and the same run in other ways, each with its name.
+fn runs(device: Device) -> (Record, Vec<(&'static str, Record)>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drawn.pack");
+    pack(&drawn(), &path, Fit { size: 512, whole: true }, &|_, _| {}).unwrap();
+    let usual = Compute::default();
+    let as_it_comes = run(usual, Arc::new(drawn()), device);
+    let others = vec![
+        ("no recordings", run(Compute { graphs: false, ..usual }, Arc::new(drawn()), device)),
+        ("no kernels", run(Compute { kernels: false, ..usual }, Arc::new(drawn()), device)),
+        ("nothing kept", run(Compute { keep_mib: 0, ..usual }, Arc::new(drawn()), device)),
+        ("a pack", run(usual, Arc::new(Pack::open(&path).unwrap()), device)),
+    ];
+    (as_it_comes, others)
+}
+
+fn epochs(record: &Record) -> Vec<&Epoch> {
+    record.epochs().collect()
+}
+
+/// One test: a GPU must be opened before anything else of torch is used, and while it records nobody may draw numbers.
+#[test]
+fn however_it_is_computed_the_same_seed_gives_the_same_run() {
+    let cuda = torch_shim::open_cuda();
+    match cuda.is_available() {
+        true => losses_agree(Device::Cuda(0)),
+        false => eprintln!("left out, for there is no GPU here: {cuda}"),
+    }
+    let (as_it_comes, others) = runs(Device::Cpu);
+    let all: BTreeSet<&str> = epochs(&as_it_comes).iter().map(|epoch| epoch.stage.as_str()).collect();
+    for stage in ["train", "catch-up", "generator", "complete", "finetune"] {
+        assert!(all.contains(stage), "no epoch of {stage} among {all:?}");
+    }
+    let terms = |epoch: &&Epoch| epoch.terms.contains_key("svm-reg") && epoch.terms.contains_key("pod");
+    assert!(epochs(&as_it_comes).iter().any(terms), "no planes and no teacher took part");
+    for (name, other) in others {
+        assert!(as_it_comes.lines == other.lines, "{name}: another record");
+    }
+}
+
+fn losses_agree(device: Device) {
+    let (as_it_comes, others) = runs(device);
+    for (name, other) in others {
+        let (ours, theirs) = (epochs(&as_it_comes), epochs(&other));
+        assert_eq!(ours.len(), theirs.len(), "{name}");
+        for (ours, theirs) in ours.iter().zip(theirs) {
+            assert_eq!((ours.task, &ours.stage, ours.epoch), (theirs.task, &theirs.stage, theirs.epoch), "{name}");
+            assert!(ours.terms.keys().eq(theirs.terms.keys()), "{name}: other terms in {ours:?}");
+            let first = (ours.task, ours.stage.as_str(), ours.epoch) == (1, "train", 1);
+            let tolerance = if first { 0.005 } else { 0.1 };
+            for (term, value) in &ours.terms {
+                let apart = (value - theirs.terms[term]).abs() / value.abs().max(0.01);
+                assert!(apart <= tolerance, "{name}: {term} {value} and {} in {ours:?}", theirs.terms[term]);
+            }
+        }
+    }
+}

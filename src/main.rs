@@ -1,7 +1,0 @@
-//! The command `prescient`: parse, dispatch, exit code.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    prescient::cli::main()
-}
