@@ -3,7 +3,7 @@
 use clap::Args;
 use prescient::classifier::{CosineClassifier, Similarity, fresh_proxies};
 use prescient::engine::{Compute, Layout, Precision, Sgd};
-use prescient::extractor::{Backbone, Network, ResNet18, SmallCnn, Stem};
+use prescient::extractor::{ExtractorKind, Network, ResNet18, SmallCnn, Stem};
 use prescient::loss::{Distillation, Nca, Pod, Terms};
 use std::time::Instant;
 use tch::{Device, Kind, Tensor};
@@ -49,10 +49,14 @@ impl TrainStep {
         let device = super::device(&self.device);
         let mnist = self.net == "mnist";
         let (backbone, channels, size) = match mnist {
-            true => (Backbone::SmallCnn(SmallCnn { features: 64, ..Default::default() }), 1, self.size.unwrap_or(28)),
-            false => {
-                (Backbone::ResNet18(ResNet18 { stem: Stem::Small, ..Default::default() }), 3, self.size.unwrap_or(64))
+            true => {
+                (ExtractorKind::SmallCnn(SmallCnn { features: 64, ..Default::default() }), 1, self.size.unwrap_or(28))
             }
+            false => (
+                ExtractorKind::ResNet18(ResNet18 { stem: Stem::Small, ..Default::default() }),
+                3,
+                self.size.unwrap_or(64),
+            ),
         };
         let precision = match self.precision.as_str() {
             "fp32" => Precision::Fp32,

@@ -47,6 +47,7 @@ impl Observer for Progress {
                 let images: usize = exemplars.iter().map(|(_, images)| images.len()).sum();
                 tracing::info!("{} keeps {images} images of {} classes", self.task, exemplars.len());
             }
+            Event::Imagined { .. } => {}
             Event::Scattered { scatter, .. } => {
                 tracing::debug!("{} keeps {} features to be drawn", self.task, scatter.real.len());
             }

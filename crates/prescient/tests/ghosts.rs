@@ -7,7 +7,7 @@ use common::{Stages, assert_audited, bytes, features, run, small_recipe, terms_o
 use prescient::evaluation::{Points, Scatter, metrics};
 use prescient::experiment::record::Epoch;
 use prescient::experiment::{Experiment, Recipe, Record};
-use prescient::extractor::{Backbone, SmallCnn};
+use prescient::extractor::{ExtractorKind, SmallCnn};
 use prescient::ghost::GeneratorKind;
 use prescient::learner::{Event, Observer, Silent};
 use prescient::loss::DistillationKind;
@@ -189,7 +189,7 @@ fn a_plane_is_drawn_as_it_is_made() {
     let lengths = |points: &Points| -> Vec<f32> { points.rows(2).map(|(_, row)| row[0].hypot(row[1])).collect() };
     for (name, generator) in [("gmmn", ghost_recipe().ghosts.generator), ("real", GeneratorKind::Real)] {
         let mut recipe = ghost_recipe();
-        recipe.model.backbone = Backbone::SmallCnn(SmallCnn { features: 2, width: 8, norm: true });
+        recipe.model.backbone = ExtractorKind::SmallCnn(SmallCnn { features: 2, width: 8, norm: true });
         recipe.ghosts.generator = generator;
         let mut drawn = Drawn::default();
         Experiment::new(recipe, Device::Cpu).unwrap().run(&folder.path().join(name), Some(1), &mut drawn).unwrap();

@@ -3,8 +3,7 @@
 use crate::data::{Augmentation, Crop, Dataset, Image, Normalization, Source, View};
 use crate::engine::Compute;
 use crate::error::RecipeError;
-use crate::extractor::Backbone;
-use crate::ghost::GeneratorKind;
+use crate::extractor::ExtractorKind;
 use crate::learner::{
     CalibrateSettings, CompleteSettings, FinetuneSettings, GhostSettings, LearnSettings, ModelSettings, TrainSettings,
 };
@@ -141,15 +140,15 @@ impl Recipe {
             let [key, found, expected] = [key, found, expected].map(str::to_owned);
             Err(RecipeError::Value { key, found, expected })
         };
-        let (name, data) = (self.model.backbone.name(), self.data.name());
-        match (rows, self.model.backbone.takes_rows()) {
+        let (name, data) = (self.model.extractor.name(), self.data.name());
+        match (rows, self.model.extractor.takes_rows()) {
             (true, false) => {
                 let expected = format!("`mlp` or `identity`, for `{data}` has no images");
-                return wrong("model.backbone.kind", &format!("`{name}`"), &expected);
+                return wrong("model.extractor.kind", &format!("`{name}`"), &expected);
             }
             (false, true) => {
                 let expected = format!("`resnet18` or `small-cnn`, for `{data}` has images");
-                return wrong("model.backbone.kind", &format!("`{name}`"), &expected);
+                return wrong("model.extractor.kind", &format!("`{name}`"), &expected);
             }
             _ => {}
         }
@@ -175,8 +174,7 @@ impl Recipe {
         let resize = self.images.resize.unwrap_or_default();
         let numbers = [
             ("train.lr", self.train.lr),
-            ("train.later_lr", self.train.later_lr.unwrap_or_default()),
-            ("train.momentum", self.train.momentum),
+            ("train.incremental_lr", self.train.incremental_lr.unwrap_or_default()),
             ("train.weight_decay", self.train.weight_decay),
             ("finetune.lr", self.finetune.lr),
             ("loss.classification.margin", self.loss.classification.margin),
@@ -184,9 +182,9 @@ impl Recipe {
         if let Some((key, number)) = numbers.iter().find(|(_, number)| !(number.is_finite() && *number >= 0.0)) {
             return wrong(key, number.to_string(), "a number that is not negative");
         }
-        if let Some(clip) = self.train.clip.filter(|clip| !(clip.is_finite() && *clip > 0.0)) {
+        if let Some(clip) = self.train.grad_clip_norm.filter(|clip| !(clip.is_finite() && *clip > 0.0)) {
             return wrong(
-                "train.clip",
+                "train.grad_clip_norm",
                 clip.to_string(),
                 "a number above 0, or nothing: then gradients are as long as they are",
             );
@@ -197,12 +195,6 @@ impl Recipe {
                 "missing".to_owned(),
                 "how many classes each task brings, such as \"25+5x5\"",
             );
-        }
-        if self.ghosts.first && !self.ghosts.train {
-            return wrong("ghosts.first", "true".to_owned(), "`ghosts.train = true` beside it");
-        }
-        if self.ghosts.pixels && self.ghosts.generator != GeneratorKind::Real {
-            return wrong("ghosts.pixels", "true".to_owned(), "`ghosts.generator.kind = \"real\"` beside it");
         }
         if self.train.epochs == 0 {
             return wrong("train.epochs", "0".to_owned(), "at least 1");
@@ -216,10 +208,14 @@ impl Recipe {
                 "a share of the training images, above 0 and below 1",
             );
         }
-        if !(0.0..1.0).contains(&self.calibrate.give_up) {
-            return wrong("calibrate.give_up", self.calibrate.give_up.to_string(), "a share, at least 0 and below 1");
+        if !(0.0..1.0).contains(&self.calibrate.max_seen_drop) {
+            return wrong(
+                "calibrate.max_seen_drop",
+                self.calibrate.max_seen_drop.to_string(),
+                "a share, at least 0 and below 1",
+            );
         }
-        let rows = self.model.backbone.takes_rows();
+        let rows = self.model.extractor.takes_rows();
         if !rows && !(8..=1024).contains(&size) {
             return wrong("images.size", size.to_string(), "8 to 1024 pixels");
         }
@@ -227,25 +223,24 @@ impl Recipe {
             return wrong("images.resize", resize.to_string(), &format!("at least `images.size`, {size}"));
         }
         let counts = [
-            ("complete.batch", self.complete.batch, 1, 1 << 20),
+            ("complete.batch_size", self.complete.batch_size, 1, 1 << 20),
             ("ghosts.per_class", self.ghosts.per_class, 1, 1 << 20),
-            ("ghosts.svm_limit", self.ghosts.svm_limit, 1, 1 << 20),
             ("memory.repeat", self.memory.repeat, 0, 1000),
-            ("train.batch", self.train.batch, 2, 1 << 20),
-            ("train.tries", self.train.tries, 1, 100),
+            ("train.batch_size", self.train.batch_size, 2, 1 << 20),
+            ("train.restarts", self.train.restarts, 1, 100),
         ];
-        let backbone = match self.model.backbone {
-            Backbone::ResNet18(net) => vec![("model.backbone.width", net.width as usize, 1, 1024)],
-            Backbone::SmallCnn(net) => vec![
-                ("model.backbone.width", net.width as usize, 1, 1024),
-                ("model.backbone.features", net.features as usize, 1, 65_536),
+        let backbone = match self.model.extractor {
+            ExtractorKind::ResNet18(net) => vec![("model.extractor.width", net.width as usize, 1, 1024)],
+            ExtractorKind::SmallCnn(net) => vec![
+                ("model.extractor.width", net.width as usize, 1, 1024),
+                ("model.extractor.features", net.features as usize, 1, 65_536),
             ],
-            Backbone::Mlp(net) => vec![
-                ("model.backbone.layers", net.layers as usize, 0, 16),
-                ("model.backbone.width", net.width as usize, 1, 65_536),
-                ("model.backbone.features", net.features as usize, 1, 65_536),
+            ExtractorKind::Mlp(net) => vec![
+                ("model.extractor.layers", net.layers as usize, 0, 16),
+                ("model.extractor.width", net.width as usize, 1, 65_536),
+                ("model.extractor.features", net.features as usize, 1, 65_536),
             ],
-            Backbone::Identity(_) => Vec::new(),
+            ExtractorKind::Identity(_) => Vec::new(),
         };
         counts.into_iter().chain(backbone).try_for_each(within)?;
         if let Some(Crop::Shift { pixels }) = self.images.crop
@@ -266,9 +261,9 @@ impl Recipe {
         let tasks = self.scenario.split.as_ref().map_or(0, |split| split.sizes().len());
         let broken = if tasks == 1 {
             "full oracle: all classes arrive in one task"
-        } else if self.ghosts.pixels {
+        } else if self.ghosts.oracle == crate::learner::Oracle::Partial {
             "partial oracle: it also trains on actual images of future classes"
-        } else if self.ghosts.generator == GeneratorKind::Real {
+        } else if self.ghosts.reads_the_future() {
             "ghosts are features of actual future images"
         } else {
             return None;
@@ -294,7 +289,7 @@ impl Recipe {
     ///
     /// # Panics
     /// If the recipe is not [`Recipe::effective`].
-    pub(super) fn learn_settings(&self, dataset: &Sealed) -> LearnSettings {
+    pub fn learn_settings(&self, dataset: &Sealed) -> LearnSettings {
         LearnSettings {
             model: self.model,
             loss: self.loss.clone(),
@@ -372,11 +367,11 @@ mod tests {
         let clip = says("[train]\nclip = 0.0\n");
         assert_eq!(
             clip,
-            "`train.clip` is 0; expected a number above 0, or nothing: then gradients are as long as they are"
+            "`train.grad_clip_norm` is 0; expected a number above 0, or nothing: then gradients are as long as they are"
         );
         assert_eq!(says("[train]\nbatch = 1\n"), "`train.batch` is 1; expected 2 to 1048576");
         assert_eq!(says("[memory]\nrepeat = 1001\n"), "`memory.repeat` is 1001; expected 0 to 1000");
-        assert_eq!(says("[train]\ntries = 0\n"), "`train.tries` is 0; expected 1 to 100");
+        assert_eq!(says("[train]\ntries = 0\n"), "`train.restarts` is 0; expected 1 to 100");
         assert_eq!(
             says("[ghosts]\nfirst = true\ntrain = false\n"),
             "`ghosts.first` is true; expected `ghosts.train = true` beside it"

@@ -1,14 +1,15 @@
 //! An extractor together with its weights.
 
-use crate::engine::{Compute, Layout, Precision, drawn};
-use crate::extractor::{Backbone, Extractor, Representation};
+use crate::engine::{Compute, Layout, Precision, TensorFile, drawn};
+use crate::error::RunError;
+use crate::extractor::{Extractor, ExtractorKind, Representation};
 use std::collections::BTreeMap;
 use tch::nn::VarStore;
 use tch::{Device, Kind, Tensor, no_grad};
 
 /// `f` and its weights.
 pub struct Network {
-    backbone: Backbone,
+    backbone: ExtractorKind,
     channels: usize,
     size: usize,
     compute: Compute,
@@ -22,7 +23,14 @@ impl Network {
     /// With the fresh weights of `seed`, for images of `channels × size × size` or rows of `size` numbers.
     ///
     /// The weights are drawn on the host, so that every device starts from the same ones.
-    pub fn new(backbone: Backbone, channels: usize, size: usize, compute: Compute, device: Device, seed: i64) -> Self {
+    pub fn new(
+        backbone: ExtractorKind,
+        channels: usize,
+        size: usize,
+        compute: Compute,
+        device: Device,
+        seed: i64,
+    ) -> Self {
         let compute = match backbone.takes_rows() {
             // Rows have one layout.
             true => Compute { layout: Layout::Planes, ..compute.on(device, size) },
@@ -41,11 +49,30 @@ impl Network {
 
     /// A copy that will not change: `f^{t−1}`, the teacher.
     pub fn frozen(&self) -> Self {
+        let mut copy = self.snapshot();
+        copy.fold();
+        copy
+    }
+
+    /// A copy as it is now, which will not change: what a predictor answers with.
+    pub fn snapshot(&self) -> Self {
         let mut copy = Self::new(self.backbone, self.channels, self.size, self.compute, self.device(), 0);
         copy.store.copy(&self.store).expect("the copy has the same variables");
         copy.store.freeze();
-        copy.fold();
+        copy.settle();
         copy
+    }
+
+    /// Takes its weights from a file, where their names begin with `prefix`.
+    pub fn read(&mut self, file: &TensorFile, prefix: &str) -> Result<(), RunError> {
+        self.stir();
+        for (name, mut variable) in self.variables() {
+            let stored = file.read(&format!("{prefix}{name}"), Some(&variable.size()))?;
+            no_grad(|| variable.copy_(&stored));
+        }
+        // As after training: what comes next computes in the same way, resumed or not.
+        self.settle();
+        Ok(())
     }
 
     /// The weights stay as they are from here on, until [`stir`](Self::stir): looking may be quicker.
@@ -130,7 +157,7 @@ mod tests {
     #[test]
     fn identity_hands_rows_on_bit_by_bit_in_any_precision() {
         let compute = Compute { precision: Precision::Bf16, ..Default::default() };
-        let network = Network::new(Backbone::Identity(Identity {}), 1, 3, compute, Device::Cpu, 0);
+        let network = Network::new(ExtractorKind::Identity(Identity {}), 1, 3, compute, Device::Cpu, 0);
         let rows = Tensor::from_slice(&[0.123_456_7f32, -3.3, 1e-9]).reshape([1, 3]);
         assert!(network.extract(&rows, true).features.equal(&rows));
     }
@@ -139,7 +166,7 @@ mod tests {
     /// once they are stirred.
     #[test]
     fn a_look_sees_new_weights_once_they_are_stirred() {
-        let backbone = Backbone::ResNet18(ResNet18 { width: 4, ..Default::default() });
+        let backbone = ExtractorKind::ResNet18(ResNet18 { width: 4, ..Default::default() });
         let mut network = Network::new(backbone, 3, 16, Compute::default(), Device::Cpu, 0);
         let images = Tensor::ones([2, 3, 16, 16], (Kind::Float, Device::Cpu));
         let apart = |a: &Tensor, b: &Tensor| f64::try_from((a - b).abs().max() / b.abs().max()).expect("a number");

@@ -1,7 +1,7 @@
 //! What happens while a model learns, told to whoever looks on. An observer looks; it cannot touch.
 
 use crate::class::Slot;
-use crate::evaluation::{Answers, Scatter};
+use crate::evaluation::{Answers, Points, Scatter, Zone};
 use crate::protocol::Reading;
 
 /// Something that happened.
@@ -44,6 +44,15 @@ pub enum Event<'a> {
         task: usize,
         /// The images kept of each class, by name.
         exemplars: &'a [(Slot, Vec<String>)],
+    },
+    /// Some ghosts, to be drawn.
+    Imagined {
+        /// The task, from 1.
+        task: usize,
+        /// Ghosts of seen and future classes.
+        ghosts: &'a Points,
+        /// Where future classes are expected, in a plane.
+        zones: &'a [Zone],
     },
     /// All test images were answered.
     Evaluated {

@@ -33,7 +33,7 @@ pub struct LossSettings {
     /// What keeps old samples ahead of new classes.
     pub ranking: Ranking,
     /// What keeps room for future classes, once there are ghosts.
-    pub latent: SvmReg,
+    pub svm_reg: SvmReg,
 }
 
 /// The terms of a loss, each by name and already weighted. Their sum is what is minimized.

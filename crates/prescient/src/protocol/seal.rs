@@ -98,6 +98,11 @@ pub struct TaskData {
 }
 
 impl TaskData {
+    /// The number of the task, from 1.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// The training samples of the classes that arrive with this task.
     pub fn present(&self) -> Vec<Sample> {
         let samples = self.sealed.dataset.samples(Subset::Train);

@@ -1,14 +1,14 @@
-//! Images that lie on the device, to be looked at there: cropped, resized, moved and mirrored by the GPU.
+//! Images that lie on the device: cropped, resized, moved and mirrored there.
 //!
 //! ```text
 //! seen = V · image · Hᵀ
 //! ```
 //!
 //! Each row of `V` and `H` says how much of each pixel goes into one pixel of the view: a triangle around its place in
-//! the window, as wide as the reduction asks. That is the resizing of `data/view.rs`, without rounding to bytes.
+//! the window, as wide as the reduction asks. That is the resizing of `data/transforms`, without rounding to bytes.
 
-use super::batches::numbers;
 use crate::data::{Glance, Image, Sample, View};
+use crate::engine::batches::numbers;
 use crate::engine::{Pass, has_kernels_on};
 use crate::error::DataError;
 use rayon::prelude::*;
@@ -23,7 +23,7 @@ const PART: usize = 512;
 
 /// Images of one size on a device.
 #[derive(Debug)]
-pub(super) struct Stock {
+pub struct DeviceCache {
     /// `[images, channels, height, width]` bytes, or `[images, width]` numbers.
     pixels: Tensor,
     /// Where each image lies.
@@ -33,8 +33,8 @@ pub(super) struct Stock {
     view: View,
 }
 
-/// How the images of a pass are looked at, on the device.
-pub(super) struct Glances {
+/// How the images of a pass are cropped, on the device.
+pub(crate) struct Crops {
     /// Which image each is, `[images]`.
     rows: Tensor,
     /// Left, top, width, height, shift right, shift down, mirrored: `[images, 7]`. None where the view is the image.
@@ -43,26 +43,26 @@ pub(super) struct Glances {
     mirrored: bool,
 }
 
-impl Glances {
+impl Crops {
     /// `count` of them from `from`.
-    pub(super) fn narrow(&self, from: i64, count: i64) -> Self {
+    pub(crate) fn narrow(&self, from: i64, count: i64) -> Self {
         let part = |tensor: &Tensor| tensor.narrow(0, from, count);
         Self { rows: part(&self.rows), how: self.how.as_ref().map(part), mirrored: self.mirrored }
     }
 
     /// The same in tensors of its own.
-    pub(super) fn copy(&self) -> Self {
+    pub(crate) fn copy(&self) -> Self {
         Self { rows: self.rows.copy(), how: self.how.as_ref().map(Tensor::copy), mirrored: self.mirrored }
     }
 
-    pub(super) fn tensors(&self) -> Vec<&Tensor> {
+    pub(crate) fn tensors(&self) -> Vec<&Tensor> {
         std::iter::once(&self.rows).chain(&self.how).collect()
     }
 }
 
-impl Stock {
+impl DeviceCache {
     /// Reads `samples` and lays them out on `device`; none where they differ in size or are too many.
-    pub(super) fn gather(
+    pub fn gather(
         samples: &[Sample],
         read: impl Fn(&Sample) -> Result<Image, DataError> + Sync,
         view: View,
@@ -91,7 +91,7 @@ impl Stock {
             }
         };
         // Made once the first part has fitted: photos of many sizes are found out by then.
-        let mut stock: Option<Tensor> = None;
+        let mut cache: Option<Tensor> = None;
         // In parts of one buffer, so that all images lie in memory once: on the device.
         let mut buffer = vec![0; length * samples.len().min(PART)];
         for (number, part) in samples.chunks(PART).enumerate() {
@@ -109,14 +109,14 @@ impl Stock {
                     bytes.reshape(shape).permute([0, 3, 1, 2])
                 }
             };
-            stock.get_or_insert_with(room).narrow(0, (number * PART) as i64, count).copy_(&images);
+            cache.get_or_insert_with(room).narrow(0, (number * PART) as i64, count).copy_(&images);
         }
         let rows = samples.iter().enumerate().map(|(row, sample)| (*sample, row as i64)).collect();
-        Ok(stock.map(|pixels| Self { pixels, rows, width, height, view }))
+        Ok(cache.map(|pixels| Self { pixels, rows, width, height, view }))
     }
 
-    /// How `pass` looks at `samples`, which come in its order.
-    pub(super) fn glances(&self, samples: &[Sample], pass: Pass, view: View) -> Glances {
+    /// How `pass` crops `samples`, which come in its order.
+    pub(crate) fn crops(&self, samples: &[Sample], pass: Pass, view: View) -> Crops {
         let device = self.pixels.device();
         let rows: Vec<i64> = samples.iter().map(|sample| self.rows[sample]).collect();
         let rows = Tensor::from_slice(&rows).to_device(device);
@@ -140,24 +140,29 @@ impl Stock {
                 Some(Tensor::from_slice(how.as_flattened()).reshape([-1, 7]).to_device(device))
             }
         };
-        Glances { rows, how, mirrored: matches!(pass, Pass::LookMirrored) }
+        Crops { rows, how, mirrored: matches!(pass, Pass::LookMirrored) }
     }
 
-    /// What is seen: `[images, channels, size, size]`, from 0 to 255, or `[images, size]`.
-    pub(super) fn show(&self, glances: &Glances) -> Tensor {
-        let images = self.pixels.index_select(0, &glances.rows).to_kind(Kind::Float);
-        match &glances.how {
-            None if glances.mirrored => images.flip([3i64]),
+    /// The crops: `[images, channels, size, size]`, from 0 to 255, or `[images, size]`.
+    pub(crate) fn cropped(&self, crops: &Crops) -> Tensor {
+        let images = self.pixels.index_select(0, &crops.rows).to_kind(Kind::Float);
+        match &crops.how {
+            None if crops.mirrored => images.flip([3i64]),
             None => images,
             Some(how) => no_grad(|| self.seen(&images, how)),
         }
     }
 
-    /// What is seen, times `slope` plus `shift` of each channel and in numbers of `kind`, in one pass; none where the device
+    /// The crops, times `scale` plus `bias` of each channel and in numbers of `kind`, in one pass; none where the device
     /// has no kernel for it, or nothing is to be cropped or moved.
-    pub(super) fn look(&self, glances: &Glances, normalize: (&Tensor, &Tensor), kind: Kind) -> Option<Tensor> {
-        let how = glances.how.as_ref().filter(|_| has_kernels_on(self.pixels.device()))?;
-        Some(no_grad(|| torch_shim::look(&self.pixels, &glances.rows, how, normalize, self.view.size, kind)))
+    pub(crate) fn cropped_and_normalized(
+        &self,
+        crops: &Crops,
+        normalize: (&Tensor, &Tensor),
+        kind: Kind,
+    ) -> Option<Tensor> {
+        let how = crops.how.as_ref().filter(|_| has_kernels_on(self.pixels.device()))?;
+        Some(no_grad(|| torch_shim::look(&self.pixels, &crops.rows, how, normalize, self.view.size, kind)))
     }
 
     fn seen(&self, images: &Tensor, how: &Tensor) -> Tensor {
@@ -206,10 +211,10 @@ mod tests {
         let samples = [0, 1, 2].map(sample);
         let read = |sample: &Sample| Ok(Image::of_numbers(&[sample.index as f32, -0.5]));
         let view = View::of_rows(2);
-        let stock = Stock::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one length");
+        let cache = DeviceCache::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one length");
         for pass in [Pass::Look, Pass::Learn(Seeds::new(3))] {
             let order = pass.order(&samples);
-            let seen = stock.show(&stock.glances(&order, pass, view));
+            let seen = cache.cropped(&cache.crops(&order, pass, view));
             assert_eq!(seen.size(), [3, 2]);
             let expected: Vec<f32> = order.iter().flat_map(|sample| [sample.index as f32, -0.5]).collect();
             assert_eq!(Vec::<f32>::try_from(seen.flatten(0, -1)).expect("numbers"), expected);
@@ -218,7 +223,7 @@ mod tests {
 
     /// What a GPU would see of every pass is what the threads see, up to the rounding of bytes.
     #[test]
-    fn a_stock_is_looked_at_as_images_are() {
+    fn cached_images_are_cropped_as_the_loader_crops_them() {
         let dataset = Arc::new(Synthetic::new(&SyntheticSettings { train: 2, test: 1, ..Default::default() }));
         let split = "24".parse().expect("a split");
         let scenario = Scenario::new(dataset.catalogue().names(), &Order::Listed, &split).expect("a scenario");
@@ -234,11 +239,11 @@ mod tests {
             let view = View { size, resize, augmentation: Augmentation { crop, flip: true } };
             let loader = Loader::new(data.clone(), view, samples.len(), 1);
             let read = |sample: &Sample| data.training_image(sample);
-            let stock = Stock::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one size");
+            let cache = DeviceCache::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one size");
             for pass in [Pass::Learn(Seeds::new(3)), Pass::Look, Pass::LookMirrored] {
                 let batch = loader.pass(&samples, pass).next().expect("a batch").expect("readable");
-                let glances = stock.glances(&pass.order(&samples), pass, view);
-                let found = stock.show(&glances).flatten(0, -1);
+                let crops = cache.crops(&pass.order(&samples), pass, view);
+                let found = cache.cropped(&crops).flatten(0, -1);
                 let gap = (found - Tensor::from_slice(&batch.pixels).to_kind(Kind::Float)).abs();
                 let (most, mean) = (gap.max(), gap.mean(Kind::Float));
                 let (most, mean) = (f64::try_from(most).expect("one"), f64::try_from(mean).expect("one"));

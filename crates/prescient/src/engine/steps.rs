@@ -4,9 +4,8 @@
 //! stays, and what changes from epoch to epoch, the learning rate and ghosts that are drawn anew, is written into the
 //! tensors that were there.
 
-use super::batches::Shown;
-use crate::engine::recorded;
-use crate::loss::Terms;
+use crate::engine::batches::DeviceBatch;
+use crate::engine::capture::recorded;
 use std::collections::BTreeMap;
 use tch::{Device, Tensor, no_grad};
 use torch_shim::Graph;
@@ -15,7 +14,7 @@ use torch_shim::Graph;
 const BEFORE: usize = 3;
 
 /// The steps of a stage.
-pub(super) struct Steps<'a> {
+pub struct Steps<'a> {
     device: Device,
     /// Whether steps are recorded.
     records: bool,
@@ -34,52 +33,47 @@ struct Size<'a> {
 
 struct Recorded<'a> {
     graph: Graph,
-    shown: Shown<'a>,
+    batch: DeviceBatch<'a>,
     values: Values,
 }
 
 /// The terms of one step, on the device until there is time to read them.
-pub(super) struct Values {
-    pub(super) names: Vec<&'static str>,
+pub struct Values {
+    /// Their names.
+    pub names: Vec<&'static str>,
     /// `[terms]`.
-    pub(super) values: Tensor,
-}
-
-impl From<Terms> for Values {
-    fn from(terms: Terms) -> Self {
-        Self { names: terms.names(), values: terms.values() }
-    }
+    pub values: Tensor,
 }
 
 impl<'a> Steps<'a> {
     /// Recorded, where `records` and the device allow it.
-    pub(super) fn new(device: Device, records: bool) -> Self {
+    pub fn new(device: Device, records: bool) -> Self {
         Self { device, records: records && device.is_cuda(), sizes: BTreeMap::new() }
     }
 
     /// Takes one: `step` learns from a batch and answers with the terms of its loss.
-    pub(super) fn take(&mut self, shown: &Shown<'a>, step: impl Fn(&Shown<'a>) -> Terms) -> Values {
-        let size = self.sizes.entry(shown.slots.len()).or_default();
+    pub fn take(&mut self, batch: &DeviceBatch<'a>, step: impl Fn(&DeviceBatch<'a>) -> Values) -> Values {
+        let size = self.sizes.entry(batch.slots.len()).or_default();
         if self.records && !size.tried && size.taken >= BEFORE {
             size.tried = true;
-            let shown = shown.copy();
-            let recording = recorded(self.device, || Values::from(step(&shown)));
-            size.recorded = recording.map(|(graph, values)| Recorded { graph, shown, values });
+            let batch = batch.copy();
+            let recording = recorded(self.device, || step(&batch));
+            size.recorded = recording.map(|(graph, values)| Recorded { graph, batch, values });
         }
         match &mut size.recorded {
-            Some(recorded) => recorded.again(shown),
+            Some(recorded) => recorded.again(batch),
             None => {
                 size.taken += 1;
-                step(shown).into()
+                step(batch)
             }
         }
     }
 }
 
 impl<'a> Recorded<'a> {
-    fn again(&mut self, shown: &Shown<'a>) -> Values {
+    fn again(&mut self, batch: &DeviceBatch<'a>) -> Values {
         no_grad(|| {
-            for (place, value) in self.shown.tensors().into_iter().zip(shown.tensors()) {
+            for (place, value) in self.batch.tensors().into_iter().zip(batch.tensors()) {
                 place.shallow_clone().copy_(value);
             }
         });
