@@ -11,6 +11,7 @@ pub mod fetch;
 mod inspect;
 mod list;
 mod output;
+mod predict;
 mod progress;
 mod recipes;
 mod report;
@@ -46,6 +47,8 @@ enum Verb {
     Demo(demo::Demo),
     /// Run a recipe, or go on with a run that was stopped
     Run(run::Run),
+    /// Classify photos with a trained model
+    Predict(predict::Predict),
     /// Show what runs found, from their folders alone: as tables, as figures, or as a page
     Report(report::Report),
     /// Compare models over seeds: paired differences, intervals, and a verdict
@@ -77,6 +80,7 @@ pub fn main() -> ExitCode {
     let done = match arguments.verb {
         Verb::Demo(verb) => verb.run(),
         Verb::Run(verb) => verb.run(),
+        Verb::Predict(verb) => verb.run(),
         Verb::Report(verb) => verb.run(),
         Verb::Compare(verb) => verb.run(),
         Verb::Reproduce(verb) => verb.run(),
