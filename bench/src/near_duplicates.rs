@@ -1,4 +1,4 @@
-//! The numbers behind `Look::NEAR`, as `docs/data.md` shows them.
+//! The numbers behind `Look::NEAR`, as `docs/guide/data.md` shows them.
 
 use clap::Args;
 use image::codecs::jpeg::JpegEncoder;

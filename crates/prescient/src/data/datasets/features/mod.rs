@@ -150,7 +150,7 @@ fn found(path: &Path, settings: &FeaturesSettings) -> Result<Found, DataError> {
 }
 
 const LAYOUT: &str = "features are expected as `train.npy` and `test.npy`, a row a sample, with `train.txt` and `test.txt`, \
-                      the class of each row a line; docs/data.md has the other ways";
+                      the class of each row a line; docs/guide/data.md has the other ways";
 
 fn fault(path: &Path, expected: String, found: String, hint: &str) -> DataError {
     DataError::Malformed { path: path.to_owned(), line: None, expected, found, hint: hint.to_owned() }
