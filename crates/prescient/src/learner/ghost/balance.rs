@@ -4,29 +4,12 @@
 //! towards the new. BatchNorm's statistics stay as they are (the authors' code lets them drift: errata 12).
 
 use super::train::Epochs;
-use super::{GhostLearner, Lesson};
+use super::{FinetuneSettings, GhostLearner, Lesson, TrainSettings};
 use crate::data::Sample;
 use crate::engine::{Schedule, Sgd};
 use crate::error::LearnError;
 use crate::loss::Terms;
-use serde::{Deserialize, Serialize};
 use tch::Tensor;
-
-/// The balanced fine-tune's settings.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FinetuneSettings {
-    /// How often each image is seen. 0 leaves the stage out.
-    pub epochs: usize,
-    /// The learning rate, which stays as it is.
-    pub lr: f64,
-}
-
-impl Default for FinetuneSettings {
-    fn default() -> Self {
-        Self { epochs: 20, lr: 0.01 }
-    }
-}
 
 impl GhostLearner {
     /// Fine-tunes the proxies of all seen classes.
@@ -40,7 +23,7 @@ impl GhostLearner {
         let samples: Vec<Sample> = lesson.album.loader.data().memory().into_iter().chain(new).collect();
 
         let proxies = self.classifier.blocks().iter().map(Tensor::shallow_clone);
-        let sgd = Sgd::new(proxies, self.settings.train.momentum, self.settings.train.weight_decay);
+        let sgd = Sgd::new(proxies, TrainSettings::MOMENTUM, self.settings.train.weight_decay);
         let stage = Epochs { name: "finetune", epochs, lr, schedule: Schedule::Constant, ghosts: false };
         self.epochs(stage, lesson, &samples, &sgd, |learner, _, shown| {
             let features = learner.network.look(&learner.images(shown)).features;

@@ -11,37 +11,22 @@
 use super::complete::Features;
 use super::{GhostLearner, Lesson, imagine};
 use crate::class::Slot;
+use crate::classifier::cosines;
 use crate::engine::Pass;
 use crate::error::LearnError;
 use crate::evaluation::{Answers, Best, harmonic};
 use crate::ghost::FeatureBank;
-use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor, no_grad};
 
-/// Calibration's settings.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CalibrateSettings {
-    /// One in so many seen classes plays unseen. 0 leaves calibration out.
-    pub one_in: usize,
-    /// The share of right answers that seen classes may lose for the sake of unseen ones in the model's own answers. 0:
-    /// scores compete as they are.
-    pub give_up: f64,
-}
-
-impl Default for CalibrateSettings {
-    fn default() -> Self {
-        Self { one_in: 4, give_up: 0.0 }
-    }
-}
+/// One in so many seen classes plays unseen.
+const HOLDOUT_EVERY: usize = 4;
 
 impl GhostLearner {
     /// The offset for the best harmonic mean, or none where there is nothing to choose it on.
     pub(super) fn offset(&self, lesson: &mut Lesson<'_>, bank: &FeatureBank) -> Result<Option<f32>, LearnError> {
-        let one_in = self.settings.calibrate.one_in;
+        let one_in = HOLDOUT_EVERY;
         let seeds = self.seeds.child("calibrate", lesson.task.number());
-        let Some(mut generator) = self.fresh_generator(seeds)?.filter(|_| one_in > 1 && bank.len() >= 2 * one_in)
-        else {
+        let Some(mut generator) = self.fresh_generator(seeds)?.filter(|_| bank.len() >= 2 * one_in) else {
             return Ok(None);
         };
         let plays_unseen = |slot: &Slot| slot.index() % one_in == one_in - 1;
@@ -65,7 +50,7 @@ impl GhostLearner {
 
         let mut answers = Answers { unseen: Some(Best::default()), ..Default::default() };
         for (slot, features) in known.iter().chain(&hidden) {
-            let similarities = no_grad(|| self.settings.model.similarity.between(features, &proxies));
+            let similarities = no_grad(|| cosines(features, &proxies));
             let similarities = similarities.to_device(Device::Cpu).to_kind(Kind::Float);
             answers.truth.extend(std::iter::repeat_n(*slot, features.size()[0] as usize));
             let unseen = answers.unseen.as_mut().expect("set above");
@@ -77,7 +62,7 @@ impl GhostLearner {
 
     /// The offset of the model's own answers, with the proxies of all classes, `[classes, width]`.
     pub(super) fn own_offset(&self, lesson: &Lesson<'_>, proxies: &Tensor) -> Result<Option<f32>, LearnError> {
-        let give_up = self.settings.calibrate.give_up;
+        let give_up = self.settings.calibrate.max_seen_drop;
         if give_up <= 0.0 {
             return Ok(None);
         }
@@ -86,7 +71,7 @@ impl GhostLearner {
         let mut right: Vec<Vec<f32>> = Vec::new();
         for (slot, class) in self.features(lesson, &self.readable(lesson), Pass::Learn(seeds))? {
             let margins = no_grad(|| -> Result<_, LearnError> {
-                let similarities = self.settings.model.similarity.between(&class.features, proxies);
+                let similarities = cosines(&class.features, proxies);
                 let (best, place) = similarities.narrow(1, 0, seen).max_dim(1, false);
                 let (guess, _) = similarities.narrow(1, seen, similarities.size()[1] - seen).max_dim(1, false);
                 let mine = place.eq(slot.index() as i64);

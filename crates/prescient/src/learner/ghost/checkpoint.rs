@@ -98,8 +98,7 @@ impl GhostLearner {
             .map(|task| read(&format!("classifier.proxies.{task}"), None).map(on_device))
             .collect::<Result<_, _>>()?;
         let raw_scale = on_device(read("classifier.raw_scale", Some(vec![1]))?);
-        let model = &self.settings.model;
-        self.classifier = CosineClassifier::from_parts(model.similarity, model.learned_scale, blocks, raw_scale);
+        self.classifier = CosineClassifier::from_parts(self.settings.model.learned_scale, blocks, raw_scale);
         self.promised = match tensors.names().contains(&PROMISED) {
             true => Some(on_device(read(PROMISED, None)?)),
             false => None,

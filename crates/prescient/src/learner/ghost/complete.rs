@@ -6,6 +6,7 @@
 use super::imagine::at_mean;
 use super::{GhostLearner, Lesson};
 use crate::class::{Slot, Slots};
+use crate::classifier::cosines;
 use crate::engine::{Adam, repeat};
 use crate::error::LearnError;
 use crate::ghost::FeatureBank;
@@ -13,28 +14,7 @@ use crate::learner::Observer;
 use crate::learner::observer::Event;
 use crate::seeds::Seeds;
 use rand::seq::SliceRandom;
-use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor, no_grad};
-
-/// The complete classifier's settings.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CompleteSettings {
-    /// How often each feature is seen. 0: ghost proxies stay at the mean of their ghosts.
-    pub epochs: usize,
-    /// Adam's learning rate.
-    pub lr: f64,
-    /// Features a step.
-    pub batch: usize,
-    /// Whether all classes weigh the same, however many features they have.
-    pub balanced: bool,
-}
-
-impl Default for CompleteSettings {
-    fn default() -> Self {
-        Self { epochs: 60, lr: 1e-4, batch: 128, balanced: true }
-    }
-}
 
 /// Real features and ghosts, and the proxies that they train.
 pub(super) struct Features<'a> {
@@ -52,7 +32,7 @@ impl GhostLearner {
     pub(super) fn complete(&mut self, lesson: &mut Lesson<'_>, future: Slots) -> Result<(), LearnError> {
         let seeds = self.seeds.child("complete", lesson.task.number());
         // Drawn as `f` makes them, where it made them; what trains may be their directions alone.
-        let actual = if self.looks_ahead() { Some(self.actual_future(lesson, future)?) } else { None };
+        let actual = if self.answers_from_the_future() { Some(self.actual_future(lesson, future)?) } else { None };
         let ghosts = match &actual {
             Some(actual) => self.all_as_learned(actual),
             None => self.ghosts_of(lesson, future, seeds)?,
@@ -65,6 +45,17 @@ impl GhostLearner {
         lesson.own_offset = self.own_offset(lesson, &proxies)?;
         lesson.complete = Some(proxies);
         lesson.offset = self.offset(lesson, &bank)?;
+        Ok(())
+    }
+
+    /// The control: the same stage on seen classes alone.
+    pub(super) fn complete_seen(&mut self, lesson: &mut Lesson<'_>) -> Result<(), LearnError> {
+        let seeds = self.seeds.child("complete", lesson.task.number());
+        let (bank, none) = (self.bank(lesson)?, FeatureBank::new());
+        let rows = lesson.task.seen().iter().collect();
+        let features = Features { rows, real: &bank, ghosts: &none, real_proxies: self.classifier.proxies() };
+        let task = lesson.task.number();
+        lesson.complete = Some(self.completed(&features, seeds, "complete", task, &mut *lesson.observer)?);
         Ok(())
     }
 
@@ -94,11 +85,11 @@ impl GhostLearner {
             Tensor::from_slice(&values).to_device(self.device)
         };
         let targets = repeated(&|class| class as f32).to_kind(Kind::Int64);
-        let weights = repeated(&|class| if settings.balanced { mean / counts[class] as f32 } else { 1.0 });
+        let weights = repeated(&|class| mean / counts[class] as f32);
 
         let scale = self.classifier.scale().detach();
         let classification = self.settings.loss.classification;
-        let steps = total.div_ceil(settings.batch);
+        let steps = total.div_ceil(settings.batch_size);
         observer.notice(&Event::StageStarted { stage, steps: settings.epochs });
         let order: Vec<i64> = (0..total as i64).collect();
         let shuffled = Tensor::from_slice(&order).to_device(self.device);
@@ -109,10 +100,10 @@ impl GhostLearner {
         };
         let work = || {
             let mut sum = Tensor::zeros([1], (Kind::Float, self.device));
-            for start in (0..total).step_by(settings.batch) {
-                let picked = shuffled.narrow(0, start as i64, settings.batch.min(total - start) as i64);
+            for start in (0..total).step_by(settings.batch_size) {
+                let picked = shuffled.narrow(0, start as i64, settings.batch_size.min(total - start) as i64);
                 let batch = rows.index_select(0, &picked);
-                let similarities = self.settings.model.similarity.between(&batch, &proxies);
+                let similarities = cosines(&batch, &proxies);
                 let losses = classification.losses(&similarities, &scale, &targets.index_select(0, &picked));
                 let loss = (losses * weights.index_select(0, &picked)).mean(Kind::Float);
                 adam.step(&loss);
@@ -121,7 +112,7 @@ impl GhostLearner {
             sum / steps as f64
         };
         let mut failed = None;
-        repeat(self.device, self.settings.compute.graphs, settings.epochs, shuffle, work, |epoch, loss| {
+        repeat(self.device, self.settings.compute.cuda_graphs, settings.epochs, shuffle, work, |epoch, loss| {
             let (value, epoch, of) = (f64::try_from(loss).unwrap_or(f64::NAN), epoch + 1, settings.epochs);
             if !value.is_finite() && failed.is_none() {
                 let term = "nca".to_owned();

@@ -3,6 +3,7 @@
 use super::scatter::Collector;
 use super::{GhostLearner, Lesson};
 use crate::class::Slot;
+use crate::classifier::cosines;
 use crate::error::LearnError;
 use crate::evaluation::{Answers, Best};
 use crate::learner::observer::Event;
@@ -28,14 +29,14 @@ impl GhostLearner {
             collector.take(&features, &shown.look().slots)?;
             let similarities = no_grad(|| {
                 let similarities = match &lesson.complete {
-                    Some(proxies) => self.settings.model.similarity.between(&features, proxies),
+                    Some(proxies) => cosines(&features, proxies),
                     None => self.classifier.similarities(&features),
                 };
                 similarities.to_device(Device::Cpu).to_kind(Kind::Float)
             });
             answers.truth.extend(&shown.look().slots);
             extend(&mut answers.seen, &similarities, lesson.task.seen().range(), &all)?;
-            if lesson.complete.is_some() {
+            if lesson.complete.is_some() && self.imagines() {
                 let unseen = answers.unseen.get_or_insert_default();
                 extend(unseen, &similarities, lesson.task.future().range(), &all)?;
             }

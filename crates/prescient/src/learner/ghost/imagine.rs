@@ -14,70 +14,11 @@ use crate::loss::Planes;
 use crate::seeds::{Seeds, Stream};
 use rand::RngExt;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::{Device, Kind, Tensor, no_grad};
 
-/// What is imagined of the future, and how it is used.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GhostSettings {
-    /// Ghosts of each future class.
-    pub per_class: usize,
-    /// Whether ghosts take part in the main training (Eq. 4 and 5), rather than in the complete classifier alone.
-    pub train: bool,
-    /// Whether ghosts take part in the main training of the first task too: while all images of its classes are there, most
-    /// room can be made. `g` first learns the features of an `f` that knows nothing yet, so they want to be drawn anew. In the
-    /// paper's text ghosts come with the second task.
-    pub first: bool,
-    /// After how many epochs of the main training ghosts are drawn anew for the `f` of that moment: `g` learns its features,
-    /// which takes all of its epochs, planes are laid anew, and proxies go on from where they are. 0: once a task, as in the
-    /// paper.
-    pub refresh: usize,
-    /// Ghosts a batch, as a share of its images; unless given, as many as make ghosts and images of a class equally
-    /// frequent, between 0.1 and 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub share: Option<f64>,
-    /// Whether the loss is a mean over images and ghosts, as in the authors' code: the more ghosts, the less an image counts
-    /// against distillation. Otherwise over images, and ghosts come on top.
-    pub dilute: bool,
-    /// Whether the scale η learns from ghosts too, as in the authors' code. Ghosts that lie over other classes cannot be
-    /// told from them, and the less is made of similarities the less that costs: they pull η down, and with it the slopes
-    /// of real features.
-    pub scale: bool,
-    /// Whether `f` itself trains on the images of future classes while they are ghosts: the partial oracle of Table 4.
-    /// Only with the generator `real`.
-    pub pixels: bool,
-    /// Whether features are brought to length 1 before `g` learns from them. The paper's are not; but the classifier sees
-    /// directions only, and long features of a class would outweigh its short ones.
-    pub unit: bool,
-    /// Whether a class that arrives starts from the proxy of its ghosts, the place that was kept for it, rather than being
-    /// imprinted from its images. From task 3 on, or 2 where ghosts come first: before, no ghosts have trained.
-    pub promote: bool,
-    /// At most so many real features of a class on the other side of each plane.
-    pub svm_limit: usize,
-    /// Where ghosts come from. Last, for it is a table.
-    pub generator: GeneratorKind,
-}
-
-impl Default for GhostSettings {
-    fn default() -> Self {
-        Self {
-            per_class: 500,
-            train: true,
-            first: false,
-            refresh: 0,
-            share: None,
-            dilute: true,
-            scale: true,
-            pixels: false,
-            unit: false,
-            promote: false,
-            svm_limit: 500,
-            generator: GeneratorKind::None,
-        }
-    }
-}
+/// At most so many real features of a class on the other side of each plane.
+const SVM_LIMIT: i64 = 500;
 
 /// The ghosts that take part in the training of a task.
 pub(super) struct Ghosts {
@@ -120,11 +61,16 @@ impl Ghosts {
 impl GhostLearner {
     /// Whether the model has a picture of the future.
     pub(super) fn imagines(&self) -> bool {
-        self.settings.ghosts.generator != GeneratorKind::None
+        self.settings.ghosts.enabled()
     }
 
-    /// Whether its ghosts are features of actual images of the future: an oracle's.
+    /// Whether it may read actual images of the future: an oracle's.
     pub(super) fn looks_ahead(&self) -> bool {
+        self.settings.ghosts.reads_the_future()
+    }
+
+    /// Whether the complete classifier, too, learns from features of actual images.
+    pub(super) fn answers_from_the_future(&self) -> bool {
         self.settings.ghosts.generator == GeneratorKind::Real
     }
 
@@ -136,13 +82,13 @@ impl GhostLearner {
             return Err(LearnError::NoAttributes);
         }
         let order = self.sealed.scenario().order();
-        let rows: Vec<Vec<f32>> = order.iter().map(|class| catalogue.unit_attributes(*class)).collect();
+        let rows: Vec<Vec<f32>> = order.iter().map(|class| catalogue.attributes(*class).to_vec()).collect();
         let attributes = attribute_rows(&rows, self.device);
         Ok(kind.build(
             &attributes,
             self.network.width(),
             seeds.number("first weights", 1),
-            self.settings.compute.graphs,
+            self.settings.compute.cuda_graphs,
         ))
     }
 
@@ -182,7 +128,7 @@ impl GhostLearner {
 
     /// Features as `g` learns from them.
     fn as_learned(&self, features: &Tensor) -> Tensor {
-        match self.settings.ghosts.unit {
+        match self.settings.ghosts.l2_normalize {
             true => no_grad(|| unit_rows(features)),
             false => features.shallow_clone(),
         }
@@ -220,6 +166,15 @@ impl GhostLearner {
         }
     }
 
+    /// Ghosts of the future as they take part in the main training.
+    pub(super) fn ghosts_for_training(&self, lesson: &Lesson<'_>, seeds: Seeds) -> Result<FeatureBank, LearnError> {
+        let future = lesson.task.future();
+        match self.settings.ghosts.trains_on_real_features() {
+            true => Ok(self.all_as_learned(&self.actual_future(lesson, future)?)),
+            false => self.ghosts_of(lesson, future, seeds),
+        }
+    }
+
     /// The ghosts that train with this task: of `C^{t+1:T}`, from `g^{t−1}`, or in the first task from a `g` that has
     /// learned the features of a fresh `f`.
     pub(super) fn training_ghosts(&mut self, lesson: &mut Lesson<'_>) -> Result<Ghosts, LearnError> {
@@ -227,7 +182,7 @@ impl GhostLearner {
         if task.is_first() {
             self.catch_up(lesson, 0, self.settings.train.epochs)?;
         }
-        let by_class = self.ghosts_of(lesson, task.future(), self.seeds.child("training ghosts", task.number()))?;
+        let by_class = self.ghosts_for_training(lesson, self.seeds.child("training ghosts", task.number()))?;
         let settings = &self.settings;
         let real = self.classifier.proxies();
         let proxies: Vec<Tensor> = by_class.values().map(|ghosts| at_mean(ghosts, &real)).collect();
@@ -238,7 +193,7 @@ impl GhostLearner {
         let planes = self.planes(lesson, &by_class)?;
         let share = settings
             .ghosts
-            .share
+            .ratio
             .unwrap_or_else(|| (task.future().len() as f64 / task.seen().len() as f64).clamp(0.1, 1.0));
         Ok(Ghosts {
             features: all(by_class),
@@ -252,14 +207,14 @@ impl GhostLearner {
     /// One plane for each future class, between its ghosts and the seen features under the present `f`; none where none
     /// are wanted.
     pub(super) fn planes(&self, lesson: &mut Lesson<'_>, ghosts: &FeatureBank) -> Result<Option<Planes>, LearnError> {
-        if self.settings.loss.latent.weight == 0.0 {
+        if self.settings.loss.svm_reg.weight == 0.0 {
             return Ok(None);
         }
         lesson.observer.notice(&Event::StageStarted { stage: "svm", steps: 0 });
         let width = self.network.width();
         let mut negatives = Vec::new();
         for class in self.features(lesson, &self.readable(lesson), Pass::Look)?.values() {
-            let count = class.features.size()[0].min(self.settings.ghosts.svm_limit as i64);
+            let count = class.features.size()[0].min(SVM_LIMIT);
             negatives.extend(unit_values(&class.features.narrow(0, 0, count))?);
         }
         let positives = ghosts.values().map(unit_values).collect::<Result<Vec<_>, _>>()?;

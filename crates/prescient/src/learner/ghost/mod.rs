@@ -14,27 +14,26 @@ mod plan;
 mod refresh;
 mod remember;
 mod scatter;
+mod settings;
 mod steps;
 mod train;
 mod tries;
 
-pub use balance::FinetuneSettings;
-pub use calibrate::CalibrateSettings;
-pub use complete::CompleteSettings;
-pub use imagine::GhostSettings;
 pub use plan::{Stage, plan};
-pub use train::TrainSettings;
+pub use settings::{
+    CalibrateSettings, CompleteSettings, FinetuneSettings, GhostSettings, LearnSettings, ModelSettings, Oracle,
+    Reduction, TrainSettings,
+};
 
 use crate::classifier::CosineClassifier;
-use crate::data::{Normalization, Sample, View};
-use crate::engine::{Compute, Loader};
+use crate::data::{Normalization, Sample};
+use crate::engine::Loader;
 use crate::error::LearnError;
 use crate::evaluation::{Answers, Points, Zone};
 use crate::extractor::Network;
 use crate::ghost::{FeatureBank, Generator};
-use crate::learner::{Event, ModelSettings, Observer};
-use crate::loss::LossSettings;
-use crate::memory::{Memory, MemorySettings};
+use crate::learner::{Event, Observer};
+use crate::memory::Memory;
 use crate::protocol::{Sealed, TaskData};
 use crate::scenario::Task;
 use crate::seeds::Seeds;
@@ -45,35 +44,6 @@ use remember::Exemplars;
 use std::rc::Rc;
 use std::sync::Arc;
 use tch::{Device, Kind, Tensor};
-
-/// How to learn.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LearnSettings {
-    /// What learns.
-    pub model: ModelSettings,
-    /// What is minimized.
-    pub loss: LossSettings,
-    /// The main training of each task.
-    pub train: TrainSettings,
-    /// The balanced fine-tune after it.
-    pub finetune: FinetuneSettings,
-    /// What is kept of the past.
-    pub memory: MemorySettings,
-    /// What is imagined of the future.
-    pub ghosts: GhostSettings,
-    /// The classifier for all classes.
-    pub complete: CompleteSettings,
-    /// What seen classes give way by.
-    pub calibrate: CalibrateSettings,
-    /// How images are looked at.
-    pub view: View,
-    /// Mean and deviation of the pixels; rows of numbers are taken as they are.
-    pub normalization: Normalization,
-    /// How it is computed.
-    pub compute: Compute,
-    /// Threads that read images.
-    pub threads: usize,
-}
 
 /// A model that learns task by task.
 pub struct GhostLearner {
@@ -179,11 +149,11 @@ impl GhostLearner {
         seeds: Seeds,
         device: Device,
     ) -> (Network, CosineClassifier) {
-        let ModelSettings { backbone, similarity, learned_scale } = settings.model;
+        let ModelSettings { extractor, learned_scale } = settings.model;
         let (channels, size) = (usize::from(sealed.channels()), settings.view.size as usize);
         let first_weights = seeds.number("first weights", 0);
-        let network = Network::new(backbone, channels, size, settings.compute, device, first_weights);
-        (network, CosineClassifier::new(similarity, learned_scale, device))
+        let network = Network::new(extractor, channels, size, settings.compute, device, first_weights);
+        (network, CosineClassifier::new(learned_scale, device))
     }
 
     /// Learns one task and answers for all test images.
@@ -192,19 +162,23 @@ impl GhostLearner {
         let mut lesson = self.lesson(task, observer)?;
         // The base model knows nothing of the future.
         let imagines = self.imagines();
-        let stages = plan(&task, self.settings.ghosts.first).into_iter();
-        for stage in stages.filter(|stage| imagines || !stage.needs_generator()) {
+        let seen_only = self.settings.complete.seen_only;
+        let stages = plan(&task, self.settings.ghosts.refresh_epochs > 0).into_iter();
+        let wanted =
+            |stage: &Stage| imagines || !stage.needs_generator() || (seen_only && matches!(stage, Stage::Complete(_)));
+        for stage in stages.filter(wanted) {
             lesson.album.loader.data().enter(stage.name());
             match stage {
                 Stage::Imprint => self.imprint(&mut lesson)?,
                 Stage::Train { ghosts } => {
-                    self.train(&mut lesson, ghosts && imagines && self.settings.ghosts.train)?;
-                    let trained = lesson.ghosts.as_ref().filter(|_| self.settings.ghosts.promote);
+                    self.train(&mut lesson, ghosts && imagines)?;
+                    let trained = lesson.ghosts.as_ref().filter(|_| self.settings.ghosts.init_from_ghosts);
                     self.promised = trained.map(|ghosts| ghosts.proxies.detach().copy());
                 }
                 Stage::Finetune => self.finetune(&mut lesson)?,
                 Stage::Remember => self.remember(&mut lesson)?,
                 Stage::TrainGenerator => self.train_generator(&mut lesson)?,
+                Stage::Complete(_) if seen_only => self.complete_seen(&mut lesson)?,
                 Stage::Complete(future) => self.complete(&mut lesson, future)?,
                 Stage::Evaluate => {
                     self.stock_test(&lesson.album)?;
@@ -233,7 +207,7 @@ impl GhostLearner {
             true => Stock::gather(&readable, |sample| data.training_image(sample), self.settings.view, self.device)?,
             false => None,
         };
-        let loader = Loader::new(data, self.settings.view, self.settings.train.batch, self.settings.threads);
+        let loader = Loader::new(data, self.settings.view, self.settings.train.batch_size, self.settings.threads);
         let teacher = (!task.is_first()).then(|| self.network.frozen());
         Ok(Lesson::new(task, Rc::new(Album { loader, stock }), teacher, observer))
     }

@@ -10,7 +10,7 @@ const STAGE: &str = "catch-up";
 impl GhostLearner {
     /// Whether ghosts are drawn anew before `epoch` of a training, counted from 0.
     pub(super) fn refreshes(&self, epoch: usize) -> bool {
-        let every = self.settings.ghosts.refresh;
+        let every = self.settings.ghosts.refresh_epochs;
         every > 0 && epoch > 0 && epoch.is_multiple_of(every)
     }
 
@@ -20,7 +20,7 @@ impl GhostLearner {
         let learned = self.catch_up(lesson, epoch, of)?;
         let task = lesson.task;
         let seeds = self.seeds.child("training ghosts", task.number()).child("epoch", epoch);
-        let by_class = self.ghosts_of(lesson, task.future(), seeds)?;
+        let by_class = self.ghosts_for_training(lesson, seeds)?;
         let planes = self.planes(lesson, &by_class)?;
         let told = learned || planes.is_some();
         lesson.ghosts.as_ref().expect("ghosts take part").renew(by_class, planes);

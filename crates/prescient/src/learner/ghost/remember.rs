@@ -6,6 +6,7 @@ use crate::data::Sample;
 use crate::engine::Pass;
 use crate::error::LearnError;
 use crate::learner::observer::Event;
+use crate::memory::herd;
 use crate::protocol::Usage;
 use std::collections::BTreeMap;
 use tch::{Device, Kind};
@@ -31,8 +32,7 @@ impl GhostLearner {
         if settings.per_class > 0 {
             for (slot, class) in self.features(lesson, &lesson.album.loader.data().present(), Pass::Look)? {
                 let rows = Vec::<Vec<f32>>::try_from(class.features.to_device(Device::Cpu).to_kind(Kind::Float))?;
-                let mut stream = self.seeds.stream("memory", slot.index());
-                let kept = settings.selection.choose(&rows, settings.per_class, &mut stream);
+                let kept = herd(&rows, settings.per_class);
                 chosen.insert(slot, kept.into_iter().map(|row| class.samples[row]).collect());
             }
         }

@@ -89,7 +89,7 @@ impl GhostLearner {
         Ok(Scatter {
             width,
             // As long as the ghosts beside them are.
-            real: match self.settings.ghosts.unit && self.imagines() && !self.looks_ahead() {
+            real: match self.settings.ghosts.l2_normalize && self.imagines() && !self.answers_from_the_future() {
                 true => unit(real, width),
                 false => real,
             },

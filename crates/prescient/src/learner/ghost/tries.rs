@@ -60,7 +60,7 @@ impl GhostLearner {
     fn best_of_tries(&mut self, lesson: &mut Lesson<'_>, ghosts: bool) -> Result<Try, LearnError> {
         let seeds = self.seeds;
         let mut best = self.tried(lesson, 0, ghosts)?;
-        for number in 1..self.settings.train.tries {
+        for number in 1..self.settings.train.restarts {
             let model = self.start_over(seeds.child(STAGE, number));
             let other = self.tried(lesson, number, ghosts)?;
             match other.loss() < best.loss() {
@@ -72,7 +72,7 @@ impl GhostLearner {
     }
 
     fn tried(&mut self, lesson: &mut Lesson<'_>, number: usize, ghosts: bool) -> Result<Try, LearnError> {
-        let tries = self.settings.train.tries;
+        let tries = self.settings.train.restarts;
         let mut told = Told { number, tries, epochs: Vec::new(), observer: &mut *lesson.observer };
         let mut attempt = Lesson::new(lesson.task, lesson.album.clone(), None, &mut told);
         self.train_once(&mut attempt, ghosts)?;
