@@ -54,7 +54,8 @@ fn as_shown(line: &str, shown: &str) -> bool {
 
 #[test]
 fn the_guide_works_as_written() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/own-photos.md")).unwrap();
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/own-photos.md")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let classes = ["lion", "bison", "ox", "tiger", "zebra", "donkey"];
     common::drawn_photos(&folder.path().join("photos"), &classes, 12, 4);

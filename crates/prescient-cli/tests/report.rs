@@ -28,11 +28,8 @@ fn runs() -> &'static Path {
     let folder = RUNS.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let mut base = Recipe { seed: 1, ..small_recipe() };
-        base.data = prescient::data::Source::Synthetic(prescient::data::SyntheticSettings {
-            train: 8,
-            test: 4,
-            ..Default::default()
-        });
+        let drawn = prescient::data::SyntheticSettings { train: 8, test: 4 };
+        base.data = prescient::data::Source::Synthetic(drawn);
         base.train.epochs = 1;
         base.finetune.epochs = 1;
         base.complete.epochs = 2;

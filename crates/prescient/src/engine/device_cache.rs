@@ -224,7 +224,7 @@ mod tests {
     /// What a GPU would see of every pass is what the threads see, up to the rounding of bytes.
     #[test]
     fn cached_images_are_cropped_as_the_loader_crops_them() {
-        let dataset = Arc::new(Synthetic::new(&SyntheticSettings { train: 2, test: 1, ..Default::default() }));
+        let dataset = Arc::new(Synthetic::new(&SyntheticSettings { train: 2, test: 1 }));
         let split = "24".parse().expect("a split");
         let scenario = Scenario::new(dataset.catalogue().names(), &Order::Listed, &split).expect("a scenario");
         let samples = dataset.samples(Subset::Train).to_vec();

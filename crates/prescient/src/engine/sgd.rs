@@ -9,7 +9,6 @@
 //! tch's optimizer is tied to one store of variables; proxies come and go with the tasks, so this is our own (ADR 5);
 //! the arithmetic is libtorch's fused step.
 
-use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 use tch::{Kind, Tensor};
 
@@ -58,8 +57,7 @@ impl Sgd {
 }
 
 /// How the learning rate falls over the epochs of a stage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
     /// Along half a cosine to 0, a step an epoch.
     #[default]

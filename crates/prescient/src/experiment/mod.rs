@@ -1,18 +1,24 @@
 //! A recipe carried out, from the first task to the last, and kept on disk.
 
+mod check;
 mod difference;
 mod events;
 mod folder;
 pub mod images;
+mod keys;
 mod overrides;
+mod preset;
 mod recipe;
+pub mod recipes;
 pub mod record;
 mod scatter;
 mod telemetry;
 
 pub use difference::differences;
 pub use folder::RunFolder;
+pub use keys::{Allowed, KEYS, Key, keys_text};
 pub use overrides::overridden;
+pub use preset::{PRESETS, Preset, tuned_changes};
 pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
 pub use telemetry::{Spent, StageSeconds};
@@ -45,12 +51,12 @@ pub struct Experiment {
 impl Experiment {
     /// Opens the recipe's data and checks all that can be checked before the first step.
     pub fn new(recipe: Recipe, device: Device) -> Result<Self> {
-        recipe.check_data()?;
+        recipe.check()?;
         let dataset = recipe.data.open().when(|| format!("open the dataset `{}`", recipe.data.name()))?;
         let dataset: Arc<dyn Dataset> = match recipe.data {
             // In memory from the start.
             Source::Synthetic(_) | Source::Mnist(_) | Source::Pack(_) | Source::Features(_) => dataset,
-            _ => Arc::new(Shelf::new(dataset, u64::from(recipe.compute.keep_mib) << 20)),
+            _ => Arc::new(Shelf::new(dataset, u64::from(recipe.compute.cache_mib) << 20)),
         };
         Self::with_dataset(recipe, dataset, device)
     }
@@ -58,7 +64,7 @@ impl Experiment {
     /// The same on a dataset that is open already.
     pub fn with_dataset(recipe: Recipe, dataset: Arc<dyn Dataset>, device: Device) -> Result<Self> {
         let recipe = recipe.effective(dataset.as_ref())?;
-        let dataset = match recipe.scenario.validate {
+        let dataset = match recipe.scenario.val_fraction {
             Some(share) => Arc::new(HeldOut::new(dataset, share)),
             None => dataset,
         };
@@ -83,7 +89,7 @@ impl Experiment {
             seed: recipe.seed,
             device: if device.is_cuda() { "cuda" } else { "cpu" }.to_owned(),
             oracle: recipe.oracle(),
-            validated: recipe.scenario.validate,
+            validated: recipe.scenario.val_fraction,
             data: fingerprint(dataset.as_ref()),
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),
@@ -167,8 +173,8 @@ impl Experiment {
         torch_shim::set_deterministic(!self.device.is_cuda());
         if self.device.is_cuda() {
             torch_shim::allow_tf32(self.recipe.compute.precision != Precision::Fp32);
-            torch_shim::allow_kernels(self.recipe.compute.kernels);
-            torch_shim::tune(self.recipe.compute.tune);
+            torch_shim::allow_kernels(self.recipe.compute.fused_kernels);
+            torch_shim::tune(self.recipe.compute.cudnn_benchmark);
         }
         let settings = self.recipe.learn_settings(&self.sealed);
         Ok(Box::new(GhostLearner::new(settings, self.sealed.clone(), self.seeds(), self.device)?))

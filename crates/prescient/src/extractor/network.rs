@@ -9,7 +9,7 @@ use tch::{Device, Kind, Tensor, no_grad};
 
 /// `f` and its weights.
 pub struct Network {
-    backbone: ExtractorKind,
+    kind: ExtractorKind,
     channels: usize,
     size: usize,
     compute: Compute,
@@ -23,28 +23,21 @@ impl Network {
     /// With the fresh weights of `seed`, for images of `channels × size × size` or rows of `size` numbers.
     ///
     /// The weights are drawn on the host, so that every device starts from the same ones.
-    pub fn new(
-        backbone: ExtractorKind,
-        channels: usize,
-        size: usize,
-        compute: Compute,
-        device: Device,
-        seed: i64,
-    ) -> Self {
-        let compute = match backbone.takes_rows() {
+    pub fn new(kind: ExtractorKind, channels: usize, size: usize, compute: Compute, device: Device, seed: i64) -> Self {
+        let compute = match kind.takes_rows() {
             // Rows have one layout.
             true => Compute { layout: Layout::Planes, ..compute.on(device, size) },
             false => compute.on(device, size),
         };
         let mut store = VarStore::new(Device::Cpu);
-        let extractor = drawn(seed, || backbone.build(&store.root(), channels as i64, size as i64));
+        let extractor = drawn(seed, || kind.build(&store.root(), channels as i64, size as i64));
         store.set_device(device);
         if compute.layout == Layout::ChannelsLast {
             for mut variable in store.variables().into_values().filter(|variable| variable.dim() == 4) {
                 no_grad(|| variable.set_data(&torch_shim::channels_last(&variable)));
             }
         }
-        Self { backbone, channels, size, compute, store, extractor, settled: None }
+        Self { kind, channels, size, compute, store, extractor, settled: None }
     }
 
     /// A copy that will not change: `f^{t−1}`, the teacher.
@@ -56,7 +49,7 @@ impl Network {
 
     /// A copy as it is now, which will not change: what a predictor answers with.
     pub fn snapshot(&self) -> Self {
-        let mut copy = Self::new(self.backbone, self.channels, self.size, self.compute, self.device(), 0);
+        let mut copy = Self::new(self.kind, self.channels, self.size, self.compute, self.device(), 0);
         copy.store.copy(&self.store).expect("the copy has the same variables");
         copy.store.freeze();
         copy.settle();
@@ -99,8 +92,8 @@ impl Network {
         let images = self.laid_out(images);
         match self.compute.precision {
             Precision::Bf16 => {
-                // Rows are taken as they are: a backbone may hand them on.
-                let images = if self.backbone.takes_rows() { images } else { images.to_kind(Kind::BFloat16) };
+                // Rows are taken as they are: a kind may hand them on.
+                let images = if self.kind.takes_rows() { images } else { images.to_kind(Kind::BFloat16) };
                 let seen = torch_shim::autocast_bf16(self.device(), true, || self.extractor.extract(&images, train));
                 Representation { features: seen.features.to_kind(Kind::Float), ..seen }
             }
@@ -166,8 +159,8 @@ mod tests {
     /// once they are stirred.
     #[test]
     fn a_look_sees_new_weights_once_they_are_stirred() {
-        let backbone = ExtractorKind::ResNet18(ResNet18 { width: 4, ..Default::default() });
-        let mut network = Network::new(backbone, 3, 16, Compute::default(), Device::Cpu, 0);
+        let kind = ExtractorKind::ResNet18(ResNet18 { width: 4, ..Default::default() });
+        let mut network = Network::new(kind, 3, 16, Compute::default(), Device::Cpu, 0);
         let images = Tensor::ones([2, 3, 16, 16], (Kind::Float, Device::Cpu));
         let apart = |a: &Tensor, b: &Tensor| f64::try_from((a - b).abs().max() / b.abs().max()).expect("a number");
         network.fold();

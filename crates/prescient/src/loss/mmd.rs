@@ -17,12 +17,10 @@
 
 use crate::engine::has_kernels_on;
 use crate::loss::kernel;
-use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor, no_grad};
 
 /// How unlike two sets of samples are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mmd {
     /// `σ`, one kernel each.
     pub bandwidths: Vec<f64>,

@@ -17,7 +17,8 @@ use tch::{Kind, Tensor, no_grad};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gaussian {
-    /// `λ`.
+    /// `λ`. Not a key of a recipe.
+    #[serde(skip)]
     pub ridge: f64,
 }
 

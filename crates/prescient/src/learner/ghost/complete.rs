@@ -121,7 +121,7 @@ pub(super) fn train_proxies(
         sum / steps as f64
     };
     let mut failed = None;
-    repeat(model.device, model.settings.compute.graphs, settings.epochs, shuffle, work, |epoch, loss| {
+    repeat(model.device, model.settings.compute.cuda_graphs, settings.epochs, shuffle, work, |epoch, loss| {
         let (value, epoch, of) = (f64::try_from(loss).unwrap_or(f64::NAN), epoch + 1, settings.epochs);
         if !value.is_finite() && failed.is_none() {
             let term = "nca".to_owned();

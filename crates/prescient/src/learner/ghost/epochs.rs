@@ -33,7 +33,7 @@ pub(super) fn run_epochs(
     let (batches, batch_size) = (lesson.batches.clone(), model.settings.train.batch_size);
     let per_epoch = samples.len().div_ceil(batch_size);
     let refresh_epochs = model.settings.ghosts.refresh_epochs;
-    let mut steps = Steps::new(model.device, model.settings.compute.graphs);
+    let mut steps = Steps::new(model.device, model.settings.compute.cuda_graphs);
     let mut begins = true;
     for epoch in 0..stage.epochs {
         let lr = stage.schedule.rate(stage.lr, epoch, stage.epochs);

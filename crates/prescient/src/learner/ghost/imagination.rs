@@ -33,9 +33,9 @@ impl Imagination {
             return Err(LearnError::NoAttributes);
         }
         let order = sealed.scenario().order();
-        let rows: Vec<Vec<f32>> = order.iter().map(|class| catalogue.unit_attributes(*class)).collect();
+        let rows: Vec<Vec<f32>> = order.iter().map(|class| catalogue.attributes(*class).to_vec()).collect();
         let attributes = attribute_rows(&rows, device);
-        let generator = kind.build(&attributes, width, seeds.number("first weights", 1), settings.compute.graphs);
+        let generator = kind.build(&attributes, width, seeds.number("first weights", 1), settings.compute.cuda_graphs);
         Ok(match generator {
             Some(generator) => Self::Generator(generator),
             None if *kind == GeneratorKind::Real => Self::Real,
