@@ -20,7 +20,9 @@ mod run;
 
 use clap::{Parser, Subcommand};
 use prescient::error::Result;
+use std::io::IsTerminal;
 use std::process::ExitCode;
+use tracing::Level;
 
 /// Prescient continual learning: teach an image classifier its classes task by task, with a tiny memory of old images,
 /// and let it guess at classes whose images have not arrived yet.
@@ -71,9 +73,10 @@ enum Verb {
 pub fn main() -> ExitCode {
     torch_shim::tune_process();
     let arguments = Arguments::parse();
-    let level = ["warn", "info", "debug"][usize::from(arguments.verbose.min(2))];
+    let level = [Level::WARN, Level::INFO, Level::DEBUG][usize::from(arguments.verbose.min(2))];
     tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(format!("prescient={level}")))
+        .with_max_level(level)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .without_time()
         .init();
