@@ -1,10 +1,10 @@
 //! How images reach the network: as normalized tensors with their slots, batch by batch.
 //!
-//! Two ways lead there. Threads make bytes of what a glance sees and the device takes them over; or the images lie on
-//! the device already, in a [`Stock`], and are looked at there. Both choose the same glances.
+//! Two ways lead there. Threads make bytes of each crop and the device takes them over; or the images lie on
+//! the device already, in a [`Stock`], and are looked at there. Both choose the same crops.
 
 use super::GhostLearner;
-use super::device_cache::{Glances, Stock};
+use super::device_cache::{Crops, Stock};
 use crate::class::Slot;
 use crate::data::{Image, Sample};
 use crate::engine::{Batch, Loader, Pass};
@@ -37,7 +37,7 @@ enum Source<'a> {
     /// What was seen, `[batch, channels, size, size]` bytes or `[batch, size]` numbers.
     Bytes(Tensor),
     /// What is to be seen.
-    Stock(&'a Stock, Glances),
+    Stock(&'a Stock, Crops),
 }
 
 impl<'a> Shown<'a> {
@@ -45,7 +45,7 @@ impl<'a> Shown<'a> {
     pub(super) fn tensors(&self) -> Vec<&Tensor> {
         let source = match &self.source {
             Source::Bytes(bytes) => vec![bytes],
-            Source::Stock(_, glances) => glances.tensors(),
+            Source::Stock(_, crops) => crops.tensors(),
         };
         source.into_iter().chain([&self.targets]).chain(&self.ghosts).collect()
     }
@@ -59,7 +59,7 @@ impl<'a> Shown<'a> {
             samples: self.samples.clone(),
             source: match &self.source {
                 Source::Bytes(bytes) => Source::Bytes(bytes.copy()),
-                Source::Stock(stock, glances) => Source::Stock(stock, glances.copy()),
+                Source::Stock(stock, crops) => Source::Stock(stock, crops.copy()),
             },
         }
     }
@@ -106,11 +106,11 @@ impl GhostLearner {
             Some(stock) => {
                 let test = album.loader.data().test().to_vec();
                 album.loader.data().use_again(Usage::Test, &test);
-                Box::new(self.show_stock(stock, album, test, Pass::Look, batch).map(|shown| shown.map(ShownTest)))
+                Box::new(self.show_stock(stock, album, test, Pass::Eval, batch).map(|shown| shown.map(ShownTest)))
             }
             None => {
                 let batches = album.loader.with_batch_size(batch).test();
-                Box::new(batches.map(|batch| Ok(ShownTest(self.shown(batch?.look())))))
+                Box::new(batches.map(|batch| Ok(ShownTest(self.shown(batch?.batch())))))
             }
         }
     }
@@ -125,7 +125,7 @@ impl GhostLearner {
     ) -> Shows<'a, Shown<'a>> {
         let slots: Vec<Slot> = samples.iter().map(|sample| album.loader.data().slot(sample)).collect();
         let targets = self.targets(&slots);
-        let glances = stock.glances(&samples, pass, self.settings.view);
+        let crops = stock.crops(&samples, pass, self.settings.view);
         let starts = (0..samples.len()).step_by(batch);
         Box::new(starts.map(move |start| {
             let end = samples.len().min(start + batch);
@@ -135,7 +135,7 @@ impl GhostLearner {
                 ghosts: None,
                 slots: slots[start..end].to_vec(),
                 samples: samples[start..end].to_vec(),
-                source: Source::Stock(stock, glances.narrow(from, count)),
+                source: Source::Stock(stock, crops.narrow(from, count)),
             })
         }))
     }
@@ -162,11 +162,11 @@ impl GhostLearner {
     pub(super) fn images(&self, shown: &Shown<'_>) -> Tensor {
         let seen = match &shown.source {
             Source::Bytes(bytes) => bytes.to_kind(Kind::Float),
-            Source::Stock(stock, glances) => {
-                if let Some(seen) = stock.look(glances, (&self.slope, &self.shift), self.network.image_kind()) {
+            Source::Stock(stock, crops) => {
+                if let Some(seen) = stock.look(crops, (&self.slope, &self.shift), self.network.image_kind()) {
                     return seen;
                 }
-                stock.show(glances)
+                stock.show(crops)
             }
         };
         match self.sealed.channels() {

@@ -84,7 +84,7 @@ impl GhostLearner {
         let seeds = self.seeds.child("own offset", lesson.task.number());
         let seen = lesson.task.seen().len() as i64;
         let mut right: Vec<Vec<f32>> = Vec::new();
-        for (slot, class) in self.features(lesson, &self.readable(lesson), Pass::Learn(seeds))? {
+        for (slot, class) in self.features(lesson, &self.readable(lesson), Pass::Train(seeds))? {
             let margins = no_grad(|| -> Result<_, LearnError> {
                 let similarities = self.settings.model.similarity.between(&class.features, proxies);
                 let (best, place) = similarities.narrow(1, 0, seen).max_dim(1, false);

@@ -8,7 +8,7 @@
 //! the window, as wide as the reduction asks. That is the resizing of `data/view.rs`, without rounding to bytes.
 
 use super::batches::numbers;
-use crate::data::{Glance, Image, Sample, View};
+use crate::data::{CropParams, Image, Sample, View};
 use crate::engine::{Pass, has_kernels_on};
 use crate::error::DataError;
 use rayon::prelude::*;
@@ -34,7 +34,7 @@ pub(super) struct Stock {
 }
 
 /// How the images of a pass are looked at, on the device.
-pub(super) struct Glances {
+pub(super) struct Crops {
     /// Which image each is, `[images]`.
     rows: Tensor,
     /// Left, top, width, height, shift right, shift down, mirrored: `[images, 7]`. None where the view is the image.
@@ -43,7 +43,7 @@ pub(super) struct Glances {
     mirrored: bool,
 }
 
-impl Glances {
+impl Crops {
     /// `count` of them from `from`.
     pub(super) fn narrow(&self, from: i64, count: i64) -> Self {
         let part = |tensor: &Tensor| tensor.narrow(0, from, count);
@@ -116,38 +116,38 @@ impl Stock {
     }
 
     /// How `pass` looks at `samples`, which come in its order.
-    pub(super) fn glances(&self, samples: &[Sample], pass: Pass, view: View) -> Glances {
+    pub(super) fn crops(&self, samples: &[Sample], pass: Pass, view: View) -> Crops {
         let device = self.pixels.device();
         let rows: Vec<i64> = samples.iter().map(|sample| self.rows[sample]).collect();
         let rows = Tensor::from_slice(&rows).to_device(device);
-        let look = view.test(self.width, self.height);
+        let look = view.eval_crop(self.width, self.height);
         let whole = (self.width, self.height) == (view.size, view.size) && look.window.width == f64::from(view.size);
         let numbers_lie_here = self.pixels.dim() == 2;
-        let numbers = |glance: Glance| {
-            let Glance { window, shift, flip } = glance;
+        let numbers = |crop: CropParams| {
+            let CropParams { window, shift, flip } = crop;
             [window.left, window.top, window.width, window.height, shift.0 as f64, shift.1 as f64, f64::from(flip)]
                 .map(|number| number as f32)
         };
         let how = match pass {
-            Pass::Look | Pass::LookMirrored if whole => None,
+            Pass::Eval | Pass::EvalMirrored if whole => None,
             // There is one way to look at a row of numbers.
             _ if numbers_lie_here => None,
             _ => {
                 let (width, height) = (self.width, self.height);
                 let places = (0..samples.len()).into_par_iter();
                 let how: Vec<[f32; 7]> =
-                    places.map(|place| numbers(pass.glance(&view, width, height, place))).collect();
+                    places.map(|place| numbers(pass.crop_params(&view, width, height, place))).collect();
                 Some(Tensor::from_slice(how.as_flattened()).reshape([-1, 7]).to_device(device))
             }
         };
-        Glances { rows, how, mirrored: matches!(pass, Pass::LookMirrored) }
+        Crops { rows, how, mirrored: matches!(pass, Pass::EvalMirrored) }
     }
 
     /// What is seen: `[images, channels, size, size]`, from 0 to 255, or `[images, size]`.
-    pub(super) fn show(&self, glances: &Glances) -> Tensor {
-        let images = self.pixels.index_select(0, &glances.rows).to_kind(Kind::Float);
-        match &glances.how {
-            None if glances.mirrored => images.flip([3i64]),
+    pub(super) fn show(&self, crops: &Crops) -> Tensor {
+        let images = self.pixels.index_select(0, &crops.rows).to_kind(Kind::Float);
+        match &crops.how {
+            None if crops.mirrored => images.flip([3i64]),
             None => images,
             Some(how) => no_grad(|| self.seen(&images, how)),
         }
@@ -155,9 +155,9 @@ impl Stock {
 
     /// What is seen, times `slope` plus `shift` of each channel and in numbers of `kind`, in one pass; none where the device
     /// has no kernel for it, or nothing is to be cropped or moved.
-    pub(super) fn look(&self, glances: &Glances, normalize: (&Tensor, &Tensor), kind: Kind) -> Option<Tensor> {
-        let how = glances.how.as_ref().filter(|_| has_kernels_on(self.pixels.device()))?;
-        Some(no_grad(|| torch_shim::look(&self.pixels, &glances.rows, how, normalize, self.view.size, kind)))
+    pub(super) fn look(&self, crops: &Crops, normalize: (&Tensor, &Tensor), kind: Kind) -> Option<Tensor> {
+        let how = crops.how.as_ref().filter(|_| has_kernels_on(self.pixels.device()))?;
+        Some(no_grad(|| torch_shim::look(&self.pixels, &crops.rows, how, normalize, self.view.size, kind)))
     }
 
     fn seen(&self, images: &Tensor, how: &Tensor) -> Tensor {
@@ -207,9 +207,9 @@ mod tests {
         let read = |sample: &Sample| Ok(Image::of_numbers(&[sample.index as f32, -0.5]));
         let view = View::of_rows(2);
         let stock = Stock::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one length");
-        for pass in [Pass::Look, Pass::Learn(Seeds::new(3))] {
+        for pass in [Pass::Eval, Pass::Train(Seeds::new(3))] {
             let order = pass.order(&samples);
-            let seen = stock.show(&stock.glances(&order, pass, view));
+            let seen = stock.show(&stock.crops(&order, pass, view));
             assert_eq!(seen.size(), [3, 2]);
             let expected: Vec<f32> = order.iter().flat_map(|sample| [sample.index as f32, -0.5]).collect();
             assert_eq!(Vec::<f32>::try_from(seen.flatten(0, -1)).expect("numbers"), expected);
@@ -235,10 +235,10 @@ mod tests {
             let loader = Loader::new(data.clone(), view, samples.len(), 1);
             let read = |sample: &Sample| data.training_image(sample);
             let stock = Stock::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one size");
-            for pass in [Pass::Learn(Seeds::new(3)), Pass::Look, Pass::LookMirrored] {
+            for pass in [Pass::Train(Seeds::new(3)), Pass::Eval, Pass::EvalMirrored] {
                 let batch = loader.pass(&samples, pass).next().expect("a batch").expect("readable");
-                let glances = stock.glances(&pass.order(&samples), pass, view);
-                let found = stock.show(&glances).flatten(0, -1);
+                let crops = stock.crops(&pass.order(&samples), pass, view);
+                let found = stock.show(&crops).flatten(0, -1);
                 let gap = (found - Tensor::from_slice(&batch.pixels).to_kind(Kind::Float)).abs();
                 let (most, mean) = (gap.max(), gap.mean(Kind::Float));
                 let (most, mean) = (f64::try_from(most).expect("one"), f64::try_from(mean).expect("one"));

@@ -53,7 +53,7 @@ impl GhostLearner {
             self.classifier.add(&promised.narrow(0, 0, new));
             return Ok(());
         }
-        let features = self.features(lesson, &lesson.album.loader.data().present(), Pass::Look)?;
+        let features = self.features(lesson, &lesson.album.loader.data().present(), Pass::Eval)?;
         let existing = self.classifier.proxies();
         let proxies = no_grad(|| {
             let rows: Vec<Tensor> =

@@ -171,8 +171,8 @@ impl GhostLearner {
     pub(super) fn bank(&self, lesson: &Lesson<'_>) -> Result<FeatureBank, LearnError> {
         let samples = self.readable(lesson);
         let mut bank: BTreeMap<Slot, Vec<Tensor>> = BTreeMap::new();
-        let mirror = self.settings.view.augmentation.flip.then_some(Pass::LookMirrored);
-        for pass in [Some(Pass::Look), mirror].into_iter().flatten() {
+        let mirror = self.settings.view.augmentation.flip.then_some(Pass::EvalMirrored);
+        for pass in [Some(Pass::Eval), mirror].into_iter().flatten() {
             for (slot, class) in self.features(lesson, &samples, pass)? {
                 bank.entry(slot).or_default().push(class.features);
             }
@@ -202,7 +202,7 @@ impl GhostLearner {
     /// The features of actual images of `slots`, which an oracle may look at, as `f` makes them.
     pub(super) fn actual_future(&self, lesson: &Lesson<'_>, slots: Slots) -> Result<FeatureBank, LearnError> {
         let future = lesson.album.loader.data().future_of_an_oracle();
-        let features = self.features(lesson, &future, Pass::Look)?;
+        let features = self.features(lesson, &future, Pass::Eval)?;
         let wanted = features.into_iter().filter(|(slot, _)| slots.contains(*slot));
         Ok(wanted.map(|(slot, class)| (slot, class.features)).collect())
     }
@@ -258,7 +258,7 @@ impl GhostLearner {
         lesson.observer.notice(&Event::StageStarted { stage: "svm", steps: 0 });
         let width = self.network.width();
         let mut negatives = Vec::new();
-        for class in self.features(lesson, &self.readable(lesson), Pass::Look)?.values() {
+        for class in self.features(lesson, &self.readable(lesson), Pass::Eval)?.values() {
             let count = class.features.size()[0].min(self.settings.ghosts.svm_limit as i64);
             negatives.extend(unit_values(&class.features.narrow(0, 0, count))?);
         }

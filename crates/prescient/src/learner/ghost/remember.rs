@@ -29,7 +29,7 @@ impl GhostLearner {
         let settings = self.settings.memory;
         let mut chosen = BTreeMap::new();
         if settings.per_class > 0 {
-            for (slot, class) in self.features(lesson, &lesson.album.loader.data().present(), Pass::Look)? {
+            for (slot, class) in self.features(lesson, &lesson.album.loader.data().present(), Pass::Eval)? {
                 let rows = Vec::<Vec<f32>>::try_from(class.features.to_device(Device::Cpu).to_kind(Kind::Float))?;
                 let mut stream = self.seeds.stream("memory", slot.index());
                 let kept = settings.selection.choose(&rows, settings.per_class, &mut stream);

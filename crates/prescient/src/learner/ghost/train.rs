@@ -189,7 +189,7 @@ impl GhostLearner {
             }
             let mut tally = Tally::default();
             let seeds = seeds.child("epoch", epoch);
-            for (number, shown) in self.show(&album, samples, Pass::Learn(seeds), batch).enumerate() {
+            for (number, shown) in self.show(&album, samples, Pass::Train(seeds), batch).enumerate() {
                 let mut shown = shown?;
                 shown.ghosts = lesson.ghosts.as_ref().filter(|_| stage.ghosts).map(|ghosts| {
                     ghosts.pick(shown.slots.len(), &mut seeds.child("batch", number).stream("ghosts", 0))
