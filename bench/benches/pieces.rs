@@ -37,8 +37,8 @@ fn crop_and_resize(criterion: &mut Criterion) {
             bencher.iter(|| {
                 place += 1;
                 out.clear();
-                let glance = view.learn(side, side, &mut Seeds::new(1).stream("crop", place));
-                view.render(black_box(&image), glance, &mut out);
+                let crop = view.train_crop(side, side, &mut Seeds::new(1).stream("crop", place));
+                view.render(black_box(&image), crop, &mut out);
             });
         });
     }
@@ -59,7 +59,7 @@ fn loader(criterion: &mut Criterion) {
     group.bench_function("an epoch of 32 px", |bencher| {
         bencher.iter(|| {
             loader
-                .pass(&samples, Pass::Learn(Seeds::new(1)))
+                .pass(&samples, Pass::Train(Seeds::new(1)))
                 .map(|batch| batch.expect("drawn").slots.len())
                 .sum::<usize>()
         });

@@ -2,7 +2,7 @@
 
 use crate::serve;
 use clap::Args;
-use prescient::data::{Augmentation, Crop, Dataset, Folder, FolderSettings, Pack, Sample, Shelf, Subset, View};
+use prescient::data::{Augmentation, CachedDataset, Crop, Dataset, Folder, FolderSettings, Pack, Sample, Subset, View};
 use prescient::engine::{Batch, Loader, Pass};
 use prescient::protocol::Sealed;
 use prescient::scenario::{Order, Scenario};
@@ -50,7 +50,7 @@ impl DataPath {
             (None, None) => unreachable!("clap asks for one"),
         };
         let dataset: Arc<dyn Dataset> = match self.keep_mib {
-            Some(mib) => Arc::new(Shelf::new(dataset, mib << 20)),
+            Some(mib) => Arc::new(CachedDataset::new(dataset, mib << 20)),
             None => dataset,
         };
         let mut epochs = Epochs::new(dataset, self.how);
@@ -87,7 +87,7 @@ impl Epochs {
     /// The next one: how many images it had.
     pub(crate) fn round(&mut self) -> usize {
         self.epoch += 1;
-        let batches = self.loader.pass(&self.samples, Pass::Learn(Seeds::new(self.epoch)));
+        let batches = self.loader.pass(&self.samples, Pass::Train(Seeds::new(self.epoch)));
         batches.map(|batch| tensor(&batch.expect("readable"), self.normalize).size()[0] as usize).sum()
     }
 }

@@ -36,7 +36,7 @@ enum Work {
     DataPath(data_path::DataPath),
     /// A pack against the photos it was made of: no rounds, prints what it found
     PackGain(pack_gain::PackGain),
-    /// How well a look tells a photo packed anew from another photo: no rounds, prints what it found
+    /// How well a perceptual hash tells a photo packed anew from another photo: no rounds, prints what it found
     NearDuplicates(near_duplicates::NearDuplicates),
     /// A whole run on a dataset of AwA2's shape with fewer epochs, and what the paper's would take: no rounds
     Awa2Shape(awa2_shape::Awa2Shape),

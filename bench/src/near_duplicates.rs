@@ -1,8 +1,8 @@
-//! The numbers behind `Look::NEAR`, as `docs/guide/data.md` shows them.
+//! The numbers behind `PerceptualHash::NEAR`, as `docs/guide/data.md` shows them.
 
 use clap::Args;
 use image::codecs::jpeg::JpegEncoder;
-use prescient::data::perceptual_hash::Look;
+use prescient::data::perceptual_hash::PerceptualHash;
 use prescient::data::{Files, Image};
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ pub(crate) struct NearDuplicates {
     path: PathBuf,
 }
 
-/// Name, look and bytes of each photo of one side.
-type Side = Vec<(String, Look, Vec<u8>)>;
+/// Name, perceptual hash and bytes of each photo of one side.
+type Side = Vec<(String, PerceptualHash, Vec<u8>)>;
 
 impl NearDuplicates {
     pub(crate) fn run(self) {
@@ -22,14 +22,14 @@ impl NearDuplicates {
         let [train, test] = ["train/", "test/"].map(|side| photos(&files, side));
         for (what, quality, side) in [("quality 75", 75, 64), ("50", 50, 64), ("30", 30, 64), ("half the size", 75, 32)]
         {
-            let near = test
-                .iter()
-                .filter(|(_, own, bytes)| own.distance(look(&packed_anew(bytes, quality, side))) <= Look::NEAR);
+            let near = test.iter().filter(|(_, own, bytes)| {
+                own.distance(hash(&packed_anew(bytes, quality, side))) <= PerceptualHash::NEAR
+            });
             println!("{what}: {:.1} % are near", 100.0 * near.count() as f64 / test.len() as f64);
         }
         let mut nearest: Vec<(u32, &String, &String)> = test
             .iter()
-            .filter_map(|(name, own, _)| train.iter().map(|(other, look, _)| (own.distance(*look), name, other)).min())
+            .filter_map(|(name, own, _)| train.iter().map(|(other, hash, _)| (own.distance(*hash), name, other)).min())
             .collect();
         nearest.sort();
         nearest.iter().take(4).for_each(|(distance, test, train)| println!("{test} and {train}: {distance} of 128"));
@@ -41,13 +41,13 @@ fn photos(files: &Files, side: &str) -> Side {
     let names = classes.into_iter().flat_map(|class| files.entries(&class).expect("photos"));
     let read = |name: String| {
         let bytes = files.read(&name).expect("a photo");
-        (name, look(&bytes), bytes)
+        (name, hash(&bytes), bytes)
     };
     names.map(read).collect()
 }
 
-fn look(bytes: &[u8]) -> Look {
-    Look::of(&Image::decode(bytes, 3, Path::new("a photo")).expect("a photo")).expect("no photo is flat")
+fn hash(bytes: &[u8]) -> PerceptualHash {
+    PerceptualHash::of(&Image::decode(bytes, 3, Path::new("a photo")).expect("a photo")).expect("no photo is flat")
 }
 
 /// The photo as a JPEG of another quality and size.

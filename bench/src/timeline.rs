@@ -8,7 +8,7 @@
 use clap::Args;
 use prescient::catalogue::Catalogue;
 use prescient::class::ClassId;
-use prescient::data::{Dataset, Folder, FolderSettings, Image, Normalization, Sample, Shelf, Subset};
+use prescient::data::{CachedDataset, Dataset, Folder, FolderSettings, Image, Normalization, Sample, Subset};
 use prescient::error::DataError;
 use prescient::experiment::{Experiment, Recipe};
 use prescient::learner::{Event, Observer};
@@ -72,7 +72,7 @@ impl Timeline {
         let began = Instant::now();
         let seen = Arc::new(Mutex::new(Seen::default()));
         let dataset = Watched { photos, began, seen: Arc::clone(&seen) };
-        let kept = Shelf::new(Arc::new(dataset), u64::from(recipe.compute.keep_mib) << 20);
+        let kept = CachedDataset::new(Arc::new(dataset), u64::from(recipe.compute.keep_mib) << 20);
         let out = std::env::temp_dir().join(format!("timeline-{}", std::process::id()));
         let gpu = device.is_cuda().then(|| watch_gpu(began, &seen)).flatten();
         let mut steps = Steps { began, seen: Arc::clone(&seen), trains: false };

@@ -1,4 +1,4 @@
-//! How well a look tells a photo packed anew from another photo, on real photos. On all of `animals50`:
+//! How well a perceptual hash tells a photo packed anew from another photo, on real photos. On all of `animals50`:
 //! `cargo run --release -p prescient-bench -- near-duplicates PATH`.
 #![allow(clippy::unwrap_used)]
 
@@ -7,11 +7,11 @@ mod common;
 use common::real_photos;
 use image::codecs::jpeg::JpegEncoder;
 use prescient::data::Image;
-use prescient::data::perceptual_hash::Look;
+use prescient::data::perceptual_hash::PerceptualHash;
 use std::path::Path;
 
-fn look(bytes: &[u8]) -> Look {
-    Look::of(&Image::decode(bytes, 3, Path::new("a photo")).unwrap()).expect("no photo is flat")
+fn hash(bytes: &[u8]) -> PerceptualHash {
+    PerceptualHash::of(&Image::decode(bytes, 3, Path::new("a photo")).unwrap()).expect("no photo is flat")
 }
 
 /// The photo as a JPEG of another quality and size.
@@ -27,17 +27,17 @@ fn packed_anew(bytes: &[u8], quality: u8, side: u32) -> Vec<u8> {
 #[test]
 fn a_photo_packed_anew_is_near_and_another_is_not() {
     let Some(photos) = real_photos(120) else { return };
-    let looks: Vec<Look> = photos.iter().map(|bytes| look(bytes)).collect();
+    let hashes: Vec<PerceptualHash> = photos.iter().map(|bytes| hash(bytes)).collect();
     for (quality, side, least) in [(75, 64, 120), (50, 64, 120), (30, 64, 118), (75, 32, 108)] {
         let near = photos
             .iter()
-            .zip(&looks)
-            .filter(|(bytes, own)| own.distance(look(&packed_anew(bytes, quality, side))) <= Look::NEAR);
+            .zip(&hashes)
+            .filter(|(bytes, own)| own.distance(hash(&packed_anew(bytes, quality, side))) <= PerceptualHash::NEAR);
         let near = near.count();
         assert!(near >= least, "quality {quality}, {side} pixels: {near} of 120");
     }
-    for (place, own) in looks.iter().enumerate() {
-        let nearest = looks[..place].iter().map(|other| own.distance(*other)).min();
-        assert!(nearest.is_none_or(|nearest| nearest > Look::NEAR), "photo {place}: {nearest:?}");
+    for (place, own) in hashes.iter().enumerate() {
+        let nearest = hashes[..place].iter().map(|other| own.distance(*other)).min();
+        assert!(nearest.is_none_or(|nearest| nearest > PerceptualHash::NEAR), "photo {place}: {nearest:?}");
     }
 }

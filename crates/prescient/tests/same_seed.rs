@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use prescient::data::datasets::pack;
-use prescient::data::{Dataset, Fit, Pack, Shelf, Synthetic, SyntheticSettings};
+use prescient::data::{CachedDataset, Dataset, Fit, Pack, Synthetic, SyntheticSettings};
 use prescient::engine::Compute;
 use prescient::experiment::record::Epoch;
 use prescient::experiment::{Experiment, Recipe, Record};
@@ -49,7 +49,7 @@ fn drawn() -> Synthetic {
 }
 
 fn run(compute: Compute, dataset: Arc<dyn Dataset>, device: Device) -> Record {
-    let dataset = Arc::new(Shelf::new(dataset, u64::from(compute.keep_mib) << 20));
+    let dataset = Arc::new(CachedDataset::new(dataset, u64::from(compute.keep_mib) << 20));
     let recipe = Recipe { compute, ..Recipe::parse(RECIPE, Path::new("same_seed.toml")).unwrap() };
     let folder = tempfile::tempdir().unwrap();
     let experiment = Experiment::with_dataset(recipe, dataset, device).unwrap();

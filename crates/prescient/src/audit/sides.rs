@@ -1,8 +1,8 @@
-//! Whether an image was learned from and tested on: by its pixels, or on request by what it looks like.
+//! Whether an image was learned from and tested on: by its pixels, or on request by their perceptual hash.
 
 use crate::audit::Check;
 use crate::audit::evidence::Evidence;
-use crate::data::perceptual_hash::Look;
+use crate::data::perceptual_hash::PerceptualHash;
 use crate::protocol::{Reading, Usage};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -34,14 +34,15 @@ fn distinct(evidence: &Evidence, usage: Usage) -> BTreeMap<&str, &Reading> {
 
 /// Test images that look like a training image and are not the same.
 fn alike(learned: &BTreeMap<&str, &Reading>, tested: &BTreeMap<&str, &Reading>) -> Vec<String> {
-    let looks: Vec<(Look, &Reading)> = learned.values().filter_map(|image| Some((image.look?, *image))).collect();
+    let hashes: Vec<(PerceptualHash, &Reading)> =
+        learned.values().filter_map(|image| Some((image.perceptual_hash?, *image))).collect();
     let others: Vec<&Reading> =
         tested.iter().filter(|(hash, _)| !learned.contains_key(*hash)).map(|(_, image)| *image).collect();
     let nearest = others.par_iter().filter_map(|test| {
-        let own = test.look?;
-        let (look, train) = looks.iter().min_by_key(|(look, _)| own.distance(*look))?;
-        let distance = own.distance(*look);
-        (distance <= Look::NEAR).then(|| {
+        let own = test.perceptual_hash?;
+        let (nearest, train) = hashes.iter().min_by_key(|(other, _)| own.distance(*other))?;
+        let distance = own.distance(*nearest);
+        (distance <= PerceptualHash::NEAR).then(|| {
             let (test, train) = (&test.name, &train.name);
             format!("`{test}` looks like `{train}`, which was learned from (differs in {distance} of 128 places)")
         })

@@ -1,7 +1,7 @@
 //! A split made elsewhere, judged by its list: `train PATH` and `test PATH`, a line each, or a CSV with `side,path`.
 
 use crate::audit::text;
-use crate::data::perceptual_hash::{Look, content};
+use crate::data::perceptual_hash::{PerceptualHash, content};
 use crate::data::{Image, Subset};
 use crate::error::{DataError, Result};
 use rayon::prelude::*;
@@ -69,7 +69,8 @@ pub fn audit_split(list: &Path, near: bool) -> Result<SplitAudit> {
     let here: BTreeMap<&str, &Found> = found.iter().map(|(path, found)| (*path, found)).collect();
     let learned: BTreeMap<[u8; 32], &str> =
         train.iter().filter_map(|path| Some((here.get(path)?.content, *path))).collect();
-    let looks: Vec<(Look, &str)> = train.iter().filter_map(|path| Some((here.get(path)?.look?, *path))).collect();
+    let hashes: Vec<(PerceptualHash, &str)> =
+        train.iter().filter_map(|path| Some((here.get(path)?.perceptual_hash?, *path))).collect();
 
     let mut audit = SplitAudit { train: train.len(), test: test.len(), opened: found.len(), ..Default::default() };
     for path in test {
@@ -78,7 +79,7 @@ pub fn audit_split(list: &Path, near: bool) -> Result<SplitAudit> {
         } else if let Some(found) = here.get(path) {
             if let Some(other) = learned.get(&found.content) {
                 audit.same_content.push(format!("`{path}` is `{other}`"));
-            } else if let Some(other) = found.look.filter(|_| near).and_then(|look| nearest(look, &looks)) {
+            } else if let Some(other) = found.perceptual_hash.filter(|_| near).and_then(|hash| nearest(hash, &hashes)) {
                 audit.near.push(format!("`{path}` looks like `{other}`"));
             }
         }
@@ -89,7 +90,7 @@ pub fn audit_split(list: &Path, near: bool) -> Result<SplitAudit> {
 /// What a file is, whatever it is called.
 struct Found {
     content: [u8; 32],
-    look: Option<Look>,
+    perceptual_hash: Option<PerceptualHash>,
 }
 
 /// The file at `path`, if it is here.
@@ -98,15 +99,15 @@ fn found(path: &str, list: &Path) -> Option<Found> {
     let (bytes, path): (Vec<u8>, PathBuf) =
         [PathBuf::from(path), beside].into_iter().find_map(|path| Some((std::fs::read(&path).ok()?, path)))?;
     Some(match Image::decode(&bytes, 3, &path) {
-        Ok(image) => Found { content: *content(&image).as_bytes(), look: Look::of(&image) },
-        Err(_) => Found { content: *blake3::hash(&bytes).as_bytes(), look: None },
+        Ok(image) => Found { content: *content(&image).as_bytes(), perceptual_hash: PerceptualHash::of(&image) },
+        Err(_) => Found { content: *blake3::hash(&bytes).as_bytes(), perceptual_hash: None },
     })
 }
 
-/// The training image that a look is nearest to, if it is near.
-fn nearest<'a>(look: Look, others: &[(Look, &'a str)]) -> Option<&'a str> {
-    let (other, path) = others.iter().min_by_key(|(other, _)| look.distance(*other))?;
-    (look.distance(*other) <= Look::NEAR).then_some(path)
+/// The training image that a hash is nearest to, if it is near.
+fn nearest<'a>(hash: PerceptualHash, others: &[(PerceptualHash, &'a str)]) -> Option<&'a str> {
+    let (other, path) = others.iter().min_by_key(|(other, _)| hash.distance(*other))?;
+    (hash.distance(*other) <= PerceptualHash::NEAR).then_some(path)
 }
 
 fn parse(text: &str, list: &Path) -> Result<Vec<(Subset, String)>, DataError> {

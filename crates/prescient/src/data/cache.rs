@@ -1,6 +1,6 @@
 //! Images that were read once stay at hand: decoding a JPEG takes longer than a GPU takes to learn from it.
 //!
-//! The shelf stands behind the seal. What a task may read is asked each time, whether the image is at hand or not.
+//! The cache stands behind the seal. What a task may read is asked each time, whether the image is at hand or not.
 
 use crate::catalogue::Catalogue;
 use crate::class::ClassId;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// A dataset whose images are decoded once, as far as there is room for them.
-pub struct Shelf {
+pub struct CachedDataset {
     dataset: Arc<dyn Dataset>,
     train: Vec<OnceLock<Image>>,
     test: Vec<OnceLock<Image>>,
@@ -19,7 +19,7 @@ pub struct Shelf {
     room: AtomicU64,
 }
 
-impl Shelf {
+impl CachedDataset {
     /// Room for `bytes` bytes of pixels.
     pub fn new(dataset: Arc<dyn Dataset>, bytes: u64) -> Self {
         let places = |subset| dataset.samples(subset).iter().map(|_| OnceLock::new()).collect();
@@ -40,7 +40,7 @@ impl Shelf {
     }
 }
 
-impl Dataset for Shelf {
+impl Dataset for CachedDataset {
     fn catalogue(&self) -> &Catalogue {
         self.dataset.catalogue()
     }
@@ -129,10 +129,10 @@ mod tests {
     fn an_image_is_read_once_while_there_is_room() {
         let drawn = Synthetic::new(&SyntheticSettings { train: 1, test: 1 });
         let counting = Arc::new(Counting(drawn, AtomicU64::new(0)));
-        let shelf = Shelf::new(counting.clone(), 10 * 3072);
-        let samples = shelf.samples(Subset::Train).to_vec();
-        let first: Vec<Image> = samples.iter().map(|sample| shelf.image(sample).expect("drawn")).collect();
-        let second: Vec<Image> = samples.iter().map(|sample| shelf.image(sample).expect("drawn")).collect();
+        let cached = CachedDataset::new(counting.clone(), 10 * 3072);
+        let samples = cached.samples(Subset::Train).to_vec();
+        let first: Vec<Image> = samples.iter().map(|sample| cached.image(sample).expect("drawn")).collect();
+        let second: Vec<Image> = samples.iter().map(|sample| cached.image(sample).expect("drawn")).collect();
         assert_eq!(first, second);
         assert_eq!(counting.1.load(Ordering::Relaxed), 24 + 14);
     }

@@ -10,7 +10,7 @@ pub mod sheet;
 mod source;
 pub mod transforms;
 
-pub use cache::Shelf;
+pub use cache::CachedDataset;
 pub use datasets::{
     Apy, ApySettings, Awa2, Awa2Settings, Features, FeaturesSettings, Fit, Folder, FolderSettings, Matrix, Mnist,
     MnistSettings, Pack, PackSettings, Synthetic, SyntheticSettings, framed, pack,
@@ -18,7 +18,7 @@ pub use datasets::{
 pub use formats::{Files, Idx, is_image};
 pub use image::Image;
 pub use source::{DATASETS, DatasetInfo, Source, resolve, root};
-pub use transforms::{Augmentation, Crop, Glance, Normalization, View, Window};
+pub use transforms::{Augmentation, Crop, CropParams, Normalization, View, Window};
 
 use crate::catalogue::Catalogue;
 use crate::class::ClassId;

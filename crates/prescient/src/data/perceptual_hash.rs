@@ -1,7 +1,7 @@
-//! When two images are the same, and when they look the same.
+//! When two images are duplicates, and when they are near duplicates.
 //!
-//! The same: all their pixels agree, whatever their files are called and whatever else is written in them. Looking the
-//! same: reduced to a few dozen grey cells, they get brighter and darker at the same places (a "difference hash"), which
+//! Duplicates: all their pixels agree, whatever their files are called and whatever else is written in them. Near
+//! duplicates: reduced to a few dozen grey cells, they get brighter and darker at the same places (a "difference hash"), which
 //! survives another size, another compression and a little more light.
 
 use crate::data::Image;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Cells across and down; each is compared with its neighbour on the right and the one below.
 const CELLS: usize = 8;
-/// Grey levels by which neighbours must differ, once at least, for an image to have a look at all.
+/// Grey levels by which neighbours must differ, once at least, for an image to have a hash at all.
 const FLAT: u8 = 8;
 
 /// A hash of all pixels: two images have the same one if and only if they are the same.
@@ -26,15 +26,15 @@ pub fn content(image: &Image) -> blake3::Hash {
 /// Written as 32 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Look(u128);
+pub struct PerceptualHash(u128);
 
-impl From<Look> for String {
-    fn from(look: Look) -> Self {
-        format!("{:032x}", look.0)
+impl From<PerceptualHash> for String {
+    fn from(hash: PerceptualHash) -> Self {
+        format!("{:032x}", hash.0)
     }
 }
 
-impl TryFrom<String> for Look {
+impl TryFrom<String> for PerceptualHash {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -43,13 +43,13 @@ impl TryFrom<String> for Look {
     }
 }
 
-impl Look {
+impl PerceptualHash {
     /// Two images that differ in at most so many of 128 places are near duplicates.
     ///
     /// Measured by `bench/src/near_duplicates.rs`; the numbers are in `docs/guide/data.md`.
     pub const NEAR: u32 = 14;
 
-    /// The look of an image; none if it is flat, for flat images all look the same.
+    /// The hash of an image; none if it is flat, for all flat images would have the same.
     pub fn of(image: &Image) -> Option<Self> {
         let cells = reduced(image)?;
         let at = |x: usize, y: usize| cells[y * (CELLS + 1) + x];
@@ -106,8 +106,8 @@ mod tests {
         Image { width: side, height: side, channels: 3, pixels }
     }
 
-    fn look(image: &Image) -> Look {
-        Look::of(image).expect("it is not flat")
+    fn hash(image: &Image) -> PerceptualHash {
+        PerceptualHash::of(image).expect("it is not flat")
     }
 
     #[test]
@@ -123,31 +123,31 @@ mod tests {
     }
 
     #[test]
-    fn size_and_light_do_not_change_a_look() {
-        let near = look(&picture(64, 0)).distance(look(&picture(90, 0)));
-        assert!(near <= Look::NEAR, "{near}");
-        assert!(look(&picture(64, 0)).distance(look(&picture(64, 20))) <= Look::NEAR);
+    fn size_and_light_hardly_change_a_hash() {
+        let near = hash(&picture(64, 0)).distance(hash(&picture(90, 0)));
+        assert!(near <= PerceptualHash::NEAR, "{near}");
+        assert!(hash(&picture(64, 0)).distance(hash(&picture(64, 20))) <= PerceptualHash::NEAR);
     }
 
     #[test]
-    fn a_mirror_image_looks_different() {
+    fn a_mirror_image_is_no_near_duplicate() {
         let image = picture(64, 0);
         let mut pixels = image.pixels.to_vec();
         pixels.chunks_exact_mut(64 * 3).for_each(|row| row.reverse());
         let mirrored = Image { pixels: pixels.into(), ..image.clone() };
-        assert!(look(&image).distance(look(&mirrored)) > 2 * Look::NEAR);
+        assert!(hash(&image).distance(hash(&mirrored)) > 2 * PerceptualHash::NEAR);
     }
 
     #[test]
-    fn a_look_reads_back_as_itself() {
-        let own = look(&picture(64, 0));
-        assert_eq!(Look::try_from(String::from(own)), Ok(own));
-        assert!(Look::try_from("12".to_owned()).is_err());
+    fn a_hash_reads_back_as_itself() {
+        let own = hash(&picture(64, 0));
+        assert_eq!(PerceptualHash::try_from(String::from(own)), Ok(own));
+        assert!(PerceptualHash::try_from("12".to_owned()).is_err());
     }
 
     #[test]
-    fn a_flat_image_has_no_look() {
+    fn a_flat_image_has_no_hash() {
         let grey = Image { width: 20, height: 20, channels: 1, pixels: vec![77; 400].into() };
-        assert_eq!(Look::of(&grey), None);
+        assert_eq!(PerceptualHash::of(&grey), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Many images on one: a contact sheet, to see at a glance what a class looks like.
+//! Many images on one: a contact sheet, to see what the images of a class have in common.
 
 use crate::data::Image;
 

@@ -214,12 +214,12 @@ impl TaskBatches {
             Some(cache) => {
                 let test = self.data().test().to_vec();
                 self.data().use_again(Usage::Test, &test);
-                let batches = self.cached(cache, test, Pass::Look, batch_size);
+                let batches = self.cached(cache, test, Pass::Eval, batch_size);
                 Box::new(batches.map(|batch| batch.map(DeviceTestBatch)))
             }
             None => {
                 let batches = self.loader.with_batch_size(batch_size).test();
-                Box::new(batches.map(|batch| Ok(DeviceTestBatch(self.on_device(batch?.look())))))
+                Box::new(batches.map(|batch| Ok(DeviceTestBatch(self.on_device(batch?.batch())))))
             }
         }
     }

@@ -7,7 +7,7 @@
 //! Each row of `V` and `H` says how much of each pixel goes into one pixel of the view: a triangle around its place in
 //! the window, as wide as the reduction asks. That is the resizing of `data/transforms`, without rounding to bytes.
 
-use crate::data::{Glance, Image, Sample, View};
+use crate::data::{CropParams, Image, Sample, View};
 use crate::engine::batches::numbers;
 use crate::engine::{Pass, has_kernels_on};
 use crate::error::DataError;
@@ -120,27 +120,27 @@ impl DeviceCache {
         let device = self.pixels.device();
         let rows: Vec<i64> = samples.iter().map(|sample| self.rows[sample]).collect();
         let rows = Tensor::from_slice(&rows).to_device(device);
-        let look = view.test(self.width, self.height);
+        let look = view.eval_crop(self.width, self.height);
         let whole = (self.width, self.height) == (view.size, view.size) && look.window.width == f64::from(view.size);
         let numbers_lie_here = self.pixels.dim() == 2;
-        let numbers = |glance: Glance| {
-            let Glance { window, shift, flip } = glance;
+        let numbers = |crop: CropParams| {
+            let CropParams { window, shift, flip } = crop;
             [window.left, window.top, window.width, window.height, shift.0 as f64, shift.1 as f64, f64::from(flip)]
                 .map(|number| number as f32)
         };
         let how = match pass {
-            Pass::Look | Pass::LookMirrored if whole => None,
+            Pass::Eval | Pass::EvalMirrored if whole => None,
             // There is one way to look at a row of numbers.
             _ if numbers_lie_here => None,
             _ => {
                 let (width, height) = (self.width, self.height);
                 let places = (0..samples.len()).into_par_iter();
                 let how: Vec<[f32; 7]> =
-                    places.map(|place| numbers(pass.glance(&view, width, height, place))).collect();
+                    places.map(|place| numbers(pass.crop_params(&view, width, height, place))).collect();
                 Some(Tensor::from_slice(how.as_flattened()).reshape([-1, 7]).to_device(device))
             }
         };
-        Crops { rows, how, mirrored: matches!(pass, Pass::LookMirrored) }
+        Crops { rows, how, mirrored: matches!(pass, Pass::EvalMirrored) }
     }
 
     /// The crops: `[images, channels, size, size]`, from 0 to 255, or `[images, size]`.
@@ -212,7 +212,7 @@ mod tests {
         let read = |sample: &Sample| Ok(Image::of_numbers(&[sample.index as f32, -0.5]));
         let view = View::of_rows(2);
         let cache = DeviceCache::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one length");
-        for pass in [Pass::Look, Pass::Learn(Seeds::new(3))] {
+        for pass in [Pass::Eval, Pass::Train(Seeds::new(3))] {
             let order = pass.order(&samples);
             let seen = cache.cropped(&cache.crops(&order, pass, view));
             assert_eq!(seen.size(), [3, 2]);
@@ -240,7 +240,7 @@ mod tests {
             let loader = Loader::new(data.clone(), view, samples.len(), 1);
             let read = |sample: &Sample| data.training_image(sample);
             let cache = DeviceCache::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one size");
-            for pass in [Pass::Learn(Seeds::new(3)), Pass::Look, Pass::LookMirrored] {
+            for pass in [Pass::Train(Seeds::new(3)), Pass::Eval, Pass::EvalMirrored] {
                 let batch = loader.pass(&samples, pass).next().expect("a batch").expect("readable");
                 let crops = cache.crops(&pass.order(&samples), pass, view);
                 let found = cache.cropped(&crops).flatten(0, -1);

@@ -5,7 +5,7 @@
 //! about an image comes from a stream of its own, named by epoch and place.
 
 use crate::class::Slot;
-use crate::data::{Glance, Sample, View};
+use crate::data::{CropParams, Sample, View};
 use crate::error::DataError;
 use crate::protocol::TaskData;
 use crate::seeds::Seeds;
@@ -37,8 +37,8 @@ pub struct Batch {
 pub struct TestBatch(Batch);
 
 impl TestBatch {
-    /// To look at, for an answer.
-    pub fn look(&self) -> &Batch {
+    /// The images, to be answered.
+    pub fn batch(&self) -> &Batch {
         &self.0
     }
 }
@@ -47,29 +47,29 @@ impl TestBatch {
 #[derive(Clone, Copy, Debug)]
 pub enum Pass {
     /// Shuffled and augmented, for a training epoch. The seeds are those of the epoch.
-    Learn(Seeds),
-    /// In order, as test images are seen: for features.
-    Look,
+    Train(Seeds),
+    /// In order, cropped as test images are: for features.
+    Eval,
     /// The same, mirrored.
-    LookMirrored,
+    EvalMirrored,
 }
 
 impl Pass {
     /// The samples in the order in which they come.
     pub fn order(&self, samples: &[Sample]) -> Vec<Sample> {
         let mut samples = samples.to_vec();
-        if let Pass::Learn(seeds) = self {
+        if let Pass::Train(seeds) = self {
             samples.shuffle(&mut seeds.stream("shuffle", 0));
         }
         samples
     }
 
-    /// How the image at a place of that order is seen, given its size.
-    pub fn glance(&self, view: &View, width: u32, height: u32, place: usize) -> Glance {
+    /// The crop of the image at a place of that order, given its size.
+    pub fn crop_params(&self, view: &View, width: u32, height: u32, place: usize) -> CropParams {
         match self {
-            Pass::Learn(seeds) => view.learn(width, height, &mut seeds.stream("augmentation", place)),
-            Pass::Look => view.test(width, height),
-            Pass::LookMirrored => view.mirrored(width, height),
+            Pass::Train(seeds) => view.train_crop(width, height, &mut seeds.stream("augmentation", place)),
+            Pass::Eval => view.eval_crop(width, height),
+            Pass::EvalMirrored => view.mirrored_crop(width, height),
         }
     }
 }
@@ -98,7 +98,7 @@ impl Loader {
         &self.data
     }
 
-    /// How the images are looked at.
+    /// How images are cropped and resized.
     pub fn view(&self) -> View {
         self.view
     }
@@ -124,7 +124,7 @@ impl Loader {
         let (data, view) = (self.data.clone(), self.view);
         self.start(samples, move |sample, place, out| {
             let image = data.training_image(sample)?;
-            view.render(&image, pass.glance(&view, image.width, image.height, place), out);
+            view.render(&image, pass.crop_params(&view, image.width, image.height, place), out);
             Ok(())
         })
     }
@@ -134,7 +134,7 @@ impl Loader {
         let (data, view) = (self.data.clone(), self.view);
         let batches = self.start(self.data.test().to_vec(), move |sample, _, out| {
             let image = data.test_image(sample)?;
-            view.render(&image, view.test(image.width, image.height), out);
+            view.render(&image, view.eval_crop(image.width, image.height), out);
             Ok(())
         });
         batches.map(|batch| batch.map(TestBatch))
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_number_of_threads_changes_nothing() {
-        for pass in [Pass::Learn(Seeds::new(5)), Pass::Look] {
+        for pass in [Pass::Train(Seeds::new(5)), Pass::Eval] {
             let one = batches(1, pass);
             assert_eq!(one, batches(3, pass));
             assert_eq!(one.iter().map(|b| b.slots.len()).collect::<Vec<_>>(), [4, 4, 4, 3]);
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn an_epoch_shows_every_sample_once_in_an_order_of_its_own() {
         let order = |seed| -> Vec<Sample> {
-            batches(2, Pass::Learn(Seeds::new(seed))).into_iter().flat_map(|b| b.samples).collect()
+            batches(2, Pass::Train(Seeds::new(seed))).into_iter().flat_map(|b| b.samples).collect()
         };
         let (one, two) = (order(1), order(2));
         assert_ne!(one, two);
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn test_images_come_from_all_classes() {
-        let seen: Vec<Sample> = loader(2).test().flat_map(|b| b.expect("readable").look().samples.clone()).collect();
+        let seen: Vec<Sample> = loader(2).test().flat_map(|b| b.expect("readable").batch().samples.clone()).collect();
         assert_eq!(seen, task_data(2).test());
         assert!(seen.iter().all(|sample| sample.subset == Subset::Test));
     }
@@ -287,7 +287,7 @@ mod tests {
         let loader = loader(2);
         let mut samples = loader.data().present();
         samples.insert(5, loader.data().test()[0]);
-        let results: Vec<_> = loader.pass(&samples, Pass::Look).collect();
+        let results: Vec<_> = loader.pass(&samples, Pass::Eval).collect();
         assert!(matches!(results.last(), Some(Err(DataError::Sealed { .. }))));
         assert_eq!(results.len(), 2, "the first batch, then the error, then nothing");
     }
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn a_pass_can_be_given_up() {
         let loader = loader(2);
-        let mut pass = loader.pass(&loader.data().present(), Pass::Look);
+        let mut pass = loader.pass(&loader.data().present(), Pass::Eval);
         assert!(pass.next().is_some());
         drop(pass);
     }

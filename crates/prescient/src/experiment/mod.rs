@@ -23,7 +23,7 @@ pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
 pub use telemetry::{Spent, StageSeconds};
 
-use crate::data::{Dataset, Shelf, Source, fingerprint};
+use crate::data::{Dataset, CachedDataset, Source, fingerprint};
 use crate::engine::Precision;
 use crate::error::{LearnError, Result, RunError, While};
 use crate::evaluation::{Inspection, Scatter};
@@ -56,7 +56,7 @@ impl Experiment {
         let dataset: Arc<dyn Dataset> = match recipe.data {
             // In memory from the start.
             Source::Synthetic(_) | Source::Mnist(_) | Source::Pack(_) | Source::Features(_) => dataset,
-            _ => Arc::new(Shelf::new(dataset, u64::from(recipe.compute.cache_mib) << 20)),
+            _ => Arc::new(CachedDataset::new(dataset, u64::from(recipe.compute.cache_mib) << 20)),
         };
         Self::with_dataset(recipe, dataset, device)
     }

@@ -180,7 +180,7 @@ impl Predictor {
                 .par_iter()
                 .map(|image| {
                     let mut crop = Vec::with_capacity(view.bytes(channels));
-                    view.render(image, view.test(image.width, image.height), &mut crop);
+                    view.render(image, view.eval_crop(image.width, image.height), &mut crop);
                     crop
                 })
                 .collect();

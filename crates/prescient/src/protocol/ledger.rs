@@ -4,7 +4,7 @@
 //! themselves and not by names, so that an audit can prove it later from the run folder alone.
 
 use crate::class::Slot;
-use crate::data::perceptual_hash::{Look, content};
+use crate::data::perceptual_hash::{PerceptualHash, content};
 use crate::data::{Image, Sample};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -38,9 +38,9 @@ pub struct Reading {
     pub name: String,
     /// A hash of its pixels: two images have the same one if and only if they are the same.
     pub hash: String,
-    /// What it looks like, unless it is grey or flat.
+    /// Its perceptual hash, unless it is grey or flat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub look: Option<Look>,
+    pub perceptual_hash: Option<PerceptualHash>,
     /// How many bytes its pixels take.
     pub bytes: u64,
     /// The stages in which it was used, in order.
@@ -51,15 +51,15 @@ pub struct Reading {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Trace {
     pub(crate) hash: blake3::Hash,
-    pub(crate) look: Option<Look>,
+    pub(crate) perceptual_hash: Option<PerceptualHash>,
     pub(crate) bytes: u64,
 }
 
 impl Trace {
     fn of(image: &Image) -> Self {
-        // Handwritten digits all look alike, and numbers like nothing.
-        let look = if image.channels == 3 { Look::of(image) } else { None };
-        Self { hash: content(image), look, bytes: image.pixels.len() as u64 }
+        // Handwritten digits are all near duplicates of each other, and rows of numbers have no hash.
+        let perceptual_hash = if image.channels == 3 { PerceptualHash::of(image) } else { None };
+        Self { hash: content(image), perceptual_hash, bytes: image.pixels.len() as u64 }
     }
 }
 

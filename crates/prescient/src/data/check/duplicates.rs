@@ -1,17 +1,17 @@
-//! Images that are there twice, and images that look as if they were.
+//! Duplicate images, and near duplicates by perceptual hash.
 
 use crate::data::Subset;
 use crate::data::check::inventory::{Inventory, Item};
 use crate::data::check::{Finding, Kind};
-use crate::data::perceptual_hash::Look;
+use crate::data::perceptual_hash::PerceptualHash;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// What is remembered of an image that has been looked at.
+/// What is kept of an image that has been read.
 #[derive(Clone, Copy)]
 pub(crate) struct Trace {
     pub(crate) content: [u8; 32],
-    pub(crate) look: Option<Look>,
+    pub(crate) perceptual_hash: Option<PerceptualHash>,
 }
 
 /// Every pair worth telling of; `traces` belong to the inventory's items, and are none where an image could not be read.
@@ -55,19 +55,19 @@ fn same(inventory: &Inventory, before: &Item, after: &Item) -> Finding {
     Finding::notice(Kind::Repeated, format!("`{b}` is `{a}` once more, on the same side"))
 }
 
-/// Test images that look like a training image. A hash can be wrong, so these are for a person to look at.
+/// Test images whose perceptual hash is near that of a training image. A hash can be wrong, so these are for a person to judge.
 fn near(inventory: &Inventory, traces: &[Option<Trace>]) -> Vec<Finding> {
     let on = |subset| {
         let items = inventory.items.iter().zip(traces).filter(move |(item, _)| item.subset == subset);
-        items.filter_map(|(item, trace)| trace.and_then(|trace| Some((item, trace.content, trace.look?))))
+        items.filter_map(|(item, trace)| trace.and_then(|trace| Some((item, trace.content, trace.perceptual_hash?))))
     };
     let train: Vec<_> = on(Subset::Train).collect();
     let test: Vec<_> = on(Subset::Test).collect();
-    let found = test.par_iter().filter_map(|(item, content, look)| {
-        let nearest = train.iter().min_by_key(|(_, _, other)| look.distance(*other))?;
-        let distance = look.distance(nearest.2);
+    let found = test.par_iter().filter_map(|(item, content, hash)| {
+        let nearest = train.iter().min_by_key(|(_, _, other)| hash.distance(*other))?;
+        let distance = hash.distance(nearest.2);
         let is_same = || train.iter().any(|(_, other, _)| other == content);
-        (distance <= Look::NEAR && !is_same()).then(|| {
+        (distance <= PerceptualHash::NEAR && !is_same()).then(|| {
             let (a, b) = (inventory.pictures.path(nearest.0), inventory.pictures.path(item));
             let what = format!("`{b}` looks like the training image `{a}` (differs in {distance} of 128 places)");
             Finding::notice(Kind::NearDuplicate, what)

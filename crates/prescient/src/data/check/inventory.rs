@@ -1,4 +1,4 @@
-//! What a check is to look at: every image of a dataset, and what is wrong before one is opened.
+//! What a check goes through: every image of a dataset, and what is wrong before one is opened.
 
 use crate::catalogue::{self, AttributeSource, Scale};
 use crate::class::ClassId;
@@ -12,7 +12,7 @@ use crate::error::DataError;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One image to look at.
+/// One image to check.
 pub(crate) struct Item {
     pub(crate) subset: Subset,
     /// What it shows; several things, for a photo of aP&Y.
@@ -30,7 +30,7 @@ pub(crate) enum Pictures {
     Dataset(Box<dyn Dataset>),
 }
 
-/// All that is to be looked at.
+/// All that is to be checked.
 pub(crate) struct Inventory {
     pub(crate) pictures: Pictures,
     pub(crate) items: Vec<Item>,

@@ -1,4 +1,4 @@
-//! Looks at every file of a dataset, says all that is wrong and what to do about it, and goes on to the end.
+//! Reads every file of a dataset, says all that is wrong and what to do about it, and goes on to the end.
 
 mod duplicates;
 mod inventory;
@@ -6,7 +6,7 @@ mod jpeg;
 
 use crate::catalogue::AttributeSource;
 use crate::data::datasets::apy;
-use crate::data::perceptual_hash::{Look, content};
+use crate::data::perceptual_hash::{PerceptualHash, content};
 use crate::data::resolve;
 use crate::error::DataError;
 use duplicates::Trace;
@@ -53,7 +53,7 @@ pub enum Kind {
     Duplicate,
     /// One image twice on one side, in one class.
     Repeated,
-    /// Two images on two sides that look the same.
+    /// Two images on two sides with nearly the same perceptual hash.
     NearDuplicate,
 }
 
@@ -104,7 +104,7 @@ impl Checkup {
     }
 }
 
-/// Looks at every file of the dataset at `path`. `progress` hears how many images of how many have been looked at.
+/// Checks every file of the dataset at `path`. `progress` is told how many images of how many have been read.
 pub fn check(dataset: &Checked, path: &Path, progress: &(dyn Fn(usize, usize) + Sync)) -> Checkup {
     let path: PathBuf = resolve(path);
     let inventory = match dataset {
@@ -117,8 +117,8 @@ pub fn check(dataset: &Checked, path: &Path, progress: &(dyn Fn(usize, usize) + 
         Checked::Features { attributes } => inventory::of_features(&path, attributes).map_err(|error| vec![error]),
     };
     match inventory {
-        Ok(inventory) => look_at(inventory, progress),
-        // Nothing more can be looked at.
+        Ok(inventory) => check_items(inventory, progress),
+        // Nothing more can be read.
         Err(errors) => {
             let findings = errors.iter().map(|error| Finding::fault(Kind::Layout, error)).collect();
             Checkup { findings, ..Checkup::default() }
@@ -126,21 +126,21 @@ pub fn check(dataset: &Checked, path: &Path, progress: &(dyn Fn(usize, usize) + 
     }
 }
 
-fn look_at(mut inventory: Inventory, progress: &(dyn Fn(usize, usize) + Sync)) -> Checkup {
+fn check_items(mut inventory: Inventory, progress: &(dyn Fn(usize, usize) + Sync)) -> Checkup {
     let (done, of) = (AtomicUsize::new(0), inventory.items.len());
-    let looks: Vec<Result<Trace, Vec<DataError>>> = inventory
+    let examined: Vec<Result<Trace, Vec<DataError>>> = inventory
         .items
         .par_iter()
         .map(|item| {
-            let look = examined(&inventory.pictures, item);
+            let trace = examine(&inventory.pictures, item);
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, of);
-            look
+            trace
         })
         .collect();
     let mut findings = std::mem::take(&mut inventory.findings);
     let mut traces = Vec::new();
-    for look in looks {
-        match look {
+    for result in examined {
+        match result {
             Ok(trace) => traces.push(Some(trace)),
             Err(errors) => {
                 findings.extend(errors.iter().map(unusable));
@@ -164,8 +164,8 @@ fn unusable(error: &DataError) -> Finding {
     }
 }
 
-/// Opens one image and looks at all of it.
-fn examined(pictures: &Pictures, item: &Item) -> Result<Trace, Vec<DataError>> {
+/// Decodes one image and checks all of it.
+fn examine(pictures: &Pictures, item: &Item) -> Result<Trace, Vec<DataError>> {
     let (bytes, image) = pictures.open(item).map_err(|error| vec![error])?;
     let path = PathBuf::from(pictures.path(item));
     if jpeg::is_cut(&bytes) {
@@ -184,7 +184,7 @@ fn examined(pictures: &Pictures, item: &Item) -> Result<Trace, Vec<DataError>> {
             return Err(faults);
         }
     }
-    // Handwritten digits all look alike, and numbers like nothing.
-    let look = if image.channels == 3 { Look::of(&image) } else { None };
-    Ok(Trace { content: *content(&image).as_bytes(), look })
+    // Handwritten digits are all near duplicates of each other, and rows of numbers have no hash.
+    let perceptual_hash = if image.channels == 3 { PerceptualHash::of(&image) } else { None };
+    Ok(Trace { content: *content(&image).as_bytes(), perceptual_hash })
 }

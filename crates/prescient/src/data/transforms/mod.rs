@@ -3,4 +3,4 @@
 pub(crate) mod resize;
 mod view;
 
-pub use view::{Augmentation, Crop, Glance, Normalization, View, Window};
+pub use view::{Augmentation, Crop, CropParams, Normalization, View, Window};

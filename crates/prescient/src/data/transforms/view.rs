@@ -123,7 +123,7 @@ pub struct Window {
 /// Which part of an image is looked at, and how: chosen before any pixel is touched, so that whoever has the pixels,
 /// a thread or a GPU, can do the looking.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Glance {
+pub struct CropParams {
     /// The part.
     pub window: Window,
     /// By how many pixels of the view the part is moved, right and down; what moves in is black.
@@ -140,7 +140,7 @@ impl View {
     }
 
     /// How a training image of this size is seen this time.
-    pub fn learn(&self, width: u32, height: u32, stream: &mut Stream) -> Glance {
+    pub fn train_crop(&self, width: u32, height: u32, stream: &mut Stream) -> CropParams {
         let window = match self.augmentation.crop {
             Crop::Resized { area } => random_window(width, height, area, stream),
             Crop::None | Crop::Shift { .. } => self.middle(width, height),
@@ -152,17 +152,17 @@ impl View {
             }
             _ => (0, 0),
         };
-        Glance { window, shift, flip: self.augmentation.flip && stream.random::<bool>() }
+        CropParams { window, shift, flip: self.augmentation.flip && stream.random::<bool>() }
     }
 
     /// How an image is seen when it is tested or remembered.
-    pub fn test(&self, width: u32, height: u32) -> Glance {
-        Glance { window: self.middle(width, height), shift: (0, 0), flip: false }
+    pub fn eval_crop(&self, width: u32, height: u32) -> CropParams {
+        CropParams { window: self.middle(width, height), shift: (0, 0), flip: false }
     }
 
     /// The same, mirrored: the paper's generator learns from both.
-    pub fn mirrored(&self, width: u32, height: u32) -> Glance {
-        Glance { flip: true, ..self.test(width, height) }
+    pub fn mirrored_crop(&self, width: u32, height: u32) -> CropParams {
+        CropParams { flip: true, ..self.eval_crop(width, height) }
     }
 
     /// Rows of `size` numbers, which can be looked at in one way only.
@@ -171,12 +171,12 @@ impl View {
     }
 
     /// What is seen: `channels × size × size` bytes, appended to `out`; of a row of numbers, the numbers.
-    pub fn render(&self, image: &Image, glance: Glance, out: &mut Vec<u8>) {
+    pub fn render(&self, image: &Image, params: CropParams, out: &mut Vec<u8>) {
         if image.channels == Image::NUMBERS {
             out.extend_from_slice(&image.pixels);
             return;
         }
-        let Glance { window, shift, flip } = glance;
+        let CropParams { window, shift, flip } = params;
         let whole = Window { left: 0.0, top: 0.0, width: f64::from(image.width), height: f64::from(image.height) };
         if window == whole && image.width == self.size && image.height == self.size {
             return self.planes(&image.pixels, image.channels, shift, flip, out);
@@ -283,7 +283,7 @@ mod tests {
     fn pixels_become_planes() {
         let mut out = Vec::new();
         let view = view(2, Crop::None, false);
-        view.render(&tiny(), view.test(2, 2), &mut out);
+        view.render(&tiny(), view.eval_crop(2, 2), &mut out);
         assert_eq!(out, [0, 10, 20, 30, 1, 11, 21, 31, 2, 12, 22, 32]);
     }
 
@@ -291,7 +291,7 @@ mod tests {
     fn a_mirror_swaps_the_columns() {
         let mut out = Vec::new();
         let view = view(2, Crop::None, false);
-        view.render(&tiny(), view.mirrored(2, 2), &mut out);
+        view.render(&tiny(), view.mirrored_crop(2, 2), &mut out);
         assert_eq!(out[..4], [10, 0, 30, 20]);
     }
 
@@ -312,7 +312,7 @@ mod tests {
         let image = Image { width: 4, height: 2, channels: 1, pixels: vec![0, 50, 100, 150, 0, 60, 110, 150].into() };
         let mut out = Vec::new();
         let view = view(2, Crop::None, false);
-        view.render(&image, view.test(4, 2), &mut out);
+        view.render(&image, view.eval_crop(4, 2), &mut out);
         assert_eq!(out, [50, 100, 60, 110]);
     }
 
@@ -352,8 +352,8 @@ mod tests {
             for crop in [Crop::None, Crop::Shift { pixels: 3 }, Crop::Resized { area: 0.08 }] {
                 let view = View { size, resize: size + resize, augmentation: Augmentation { crop, flip: true } };
                 let mut out = Vec::new();
-                let glance = view.learn(width, height, &mut Seeds::new(seed).stream("view", 0));
-                view.render(&image, glance, &mut out);
+                let params = view.train_crop(width, height, &mut Seeds::new(seed).stream("view", 0));
+                view.render(&image, params, &mut out);
                 prop_assert_eq!(out.len(), (3 * size * size) as usize);
             }
         }

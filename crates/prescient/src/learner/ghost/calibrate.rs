@@ -91,7 +91,7 @@ fn own_offset(model: &GhostLearner, lesson: &Lesson<'_>, proxies: &Tensor) -> Re
     let seeds = model.seeds.child("own offset", lesson.number());
     let seen = lesson.task.seen().len() as i64;
     let mut right: Vec<Vec<f32>> = Vec::new();
-    for (slot, class) in features(model, lesson, &lesson.readable(), Pass::Learn(seeds))? {
+    for (slot, class) in features(model, lesson, &lesson.readable(), Pass::Train(seeds))? {
         let margins = no_grad(|| -> Result<_, LearnError> {
             let similarities = similarities(&class.features, proxies);
             let (best, place) = similarities.narrow(1, 0, seen).max_dim(1, false);

@@ -50,7 +50,7 @@ pub(super) fn run_epochs(
         }
         let mut tally = Tally::default();
         let seeds = seeds.child("epoch", epoch);
-        for (number, batch) in batches.pass(samples, Pass::Learn(seeds), batch_size).enumerate() {
+        for (number, batch) in batches.pass(samples, Pass::Train(seeds), batch_size).enumerate() {
             let mut batch = batch?;
             batch.ghosts = stage
                 .ghosts

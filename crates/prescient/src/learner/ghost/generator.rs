@@ -18,8 +18,8 @@ use tch::{Tensor, no_grad};
 pub(super) fn feature_bank(model: &GhostLearner, lesson: &Lesson<'_>) -> Result<FeatureBank, LearnError> {
     let samples = lesson.readable();
     let mut bank: BTreeMap<Slot, Vec<Tensor>> = BTreeMap::new();
-    let mirrored = model.settings.view.augmentation.flip.then_some(Pass::LookMirrored);
-    for pass in [Some(Pass::Look), mirrored].into_iter().flatten() {
+    let mirrored = model.settings.view.augmentation.flip.then_some(Pass::EvalMirrored);
+    for pass in [Some(Pass::Eval), mirrored].into_iter().flatten() {
         for (slot, class) in features(model, lesson, &samples, pass)? {
             bank.entry(slot).or_default().push(class.features);
         }

@@ -27,7 +27,7 @@ pub(super) fn choose_exemplars(model: &GhostLearner, lesson: &Lesson<'_>) -> Res
     let count = model.settings.memory.per_class;
     let mut chosen = BTreeMap::new();
     if count > 0 {
-        for (slot, class) in features(model, lesson, &lesson.data().present(), Pass::Look)? {
+        for (slot, class) in features(model, lesson, &lesson.data().present(), Pass::Eval)? {
             let rows = Vec::<Vec<f32>>::try_from(class.features.to_device(Device::Cpu).to_kind(Kind::Float))?;
             chosen.insert(slot, herd(&rows, count).into_iter().map(|row| class.samples[row]).collect());
         }

@@ -164,7 +164,7 @@ pub(super) fn real_features(
         let picked = picked(of_class.len(), model.settings.ghosts.per_class, &mut seeds.stream("real", slot.index()));
         samples.extend(picked.into_iter().map(|place| of_class[place]));
     }
-    let features = features(model, lesson, &samples, Pass::Look)?;
+    let features = features(model, lesson, &samples, Pass::Eval)?;
     Ok(features.into_iter().map(|(slot, class)| (slot, class.features)).collect())
 }
 
@@ -188,7 +188,7 @@ fn planes(model: &GhostLearner, lesson: &mut Lesson<'_>, ghosts: &FeatureBank) -
     let width = model.network.width();
     let seeds = model.seeds.child("svm", lesson.number());
     let mut negatives = Vec::new();
-    for (slot, class) in features(model, lesson, &lesson.readable(), Pass::Look)? {
+    for (slot, class) in features(model, lesson, &lesson.readable(), Pass::Eval)? {
         let rows = picked(class.samples.len(), NEGATIVES, &mut seeds.stream("class", slot.index()));
         let rows: Vec<i64> = rows.into_iter().map(|row| row as i64).collect();
         let rows = Tensor::from_slice(&rows).to_device(model.device);
