@@ -92,7 +92,7 @@ impl TrainStep {
             let extract = || network.extract(images, true);
             let (old, new) = match &teacher {
                 Some(teacher) => {
-                    let (old, new) = torch_shim::side_by_side(device, || teacher.look(images), extract);
+                    let (old, new) = torch_shim::side_by_side(device, || teacher.forward_eval(images), extract);
                     (Some(old), new)
                 }
                 None => (None, extract()),
@@ -123,7 +123,7 @@ impl TrainStep {
             };
             let seen = images();
             timed("images", &images);
-            timed("look", &|| network.look(&seen).features);
+            timed("look", &|| network.forward_eval(&seen).features);
             timed("extract", &|| network.extract(&seen, true).features);
             timed("loss", &|| loss(&seen));
             timed("step", &|| {
@@ -139,7 +139,7 @@ impl TrainStep {
                     });
                 };
                 recorded("g images", &|| drop(images()));
-                recorded("g look", &|| drop(network.look(&seen)));
+                recorded("g look", &|| drop(network.forward_eval(&seen)));
                 recorded("g extract", &|| drop(network.extract(&seen, true)));
                 recorded("g loss", &|| drop(loss(&seen)));
                 recorded("g backward", &|| loss(&seen).backward());

@@ -24,7 +24,7 @@ impl Progress {
 }
 
 impl Observer for Progress {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::TaskStarted { task, of } => {
                 self.task = format!("task {task}/{of}");

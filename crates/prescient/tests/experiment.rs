@@ -170,7 +170,7 @@ impl Dataset for Spy {
 struct Clock(Arc<AtomicUsize>);
 
 impl Observer for Clock {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::TaskStarted { task, .. } => self.0.store(2 * task, Ordering::SeqCst),
             Event::StageStarted { stage: "evaluate", .. } => {

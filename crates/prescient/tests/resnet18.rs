@@ -124,7 +124,7 @@ fn a_teacher_sees_what_the_network_saw() {
                 no_grad(|| variable.copy_(&filled(&name, stream, &variable.size())));
             }
             let images = image(7, [2, 3, 32, 32]);
-            let (seen, taught) = (network.look(&images), network.frozen().look(&images));
+            let (seen, taught) = (network.forward_eval(&images), network.frozen().forward_eval(&images));
             let gap = |a: &Tensor, b: &Tensor| f64::try_from((a - b).abs().max() / a.abs().max()).expect("a number");
             assert!(gap(&seen.features, &taught.features) < 1e-4, "{stem:?} {layout:?}");
             for (map, teachers) in seen.stages.iter().zip(&taught.stages) {

@@ -14,10 +14,10 @@ mod tensors;
 
 pub use adam::Adam;
 pub use batches::{DeviceBatch, DeviceTestBatch, Preprocessing, TaskBatches};
-pub use capture::{recorded, repeat};
+pub use capture::{capture, repeat};
 pub use compute::{Compute, Layout, Precision, has_kernels, has_kernels_on};
 pub use device_cache::DeviceCache;
-pub use draw::drawn;
+pub use draw::with_seed;
 pub use loader::{Batch, Loader, Pass, TestBatch};
 pub use sgd::{Schedule, Sgd};
 pub use steps::{Steps, Values};

@@ -5,7 +5,7 @@
 //! tensors that were there.
 
 use crate::engine::batches::DeviceBatch;
-use crate::engine::capture::recorded;
+use crate::engine::capture::capture;
 use std::collections::BTreeMap;
 use tch::{Device, Tensor, no_grad};
 use torch_shim::Graph;
@@ -57,7 +57,7 @@ impl<'a> Steps<'a> {
         if self.records && !size.tried && size.taken >= BEFORE {
             size.tried = true;
             let batch = batch.copy();
-            let recording = recorded(self.device, || step(&batch));
+            let recording = capture(self.device, || step(&batch));
             size.recorded = recording.map(|(graph, values)| Recorded { graph, batch, values });
         }
         match &mut size.recorded {

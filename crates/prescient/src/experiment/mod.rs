@@ -23,7 +23,7 @@ pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
 pub use telemetry::{Spent, StageSeconds};
 
-use crate::data::{Dataset, CachedDataset, Source, fingerprint};
+use crate::data::{CachedDataset, Dataset, Source, fingerprint};
 use crate::engine::Precision;
 use crate::error::{LearnError, Result, RunError, While};
 use crate::evaluation::{Inspection, Scatter};
@@ -217,7 +217,7 @@ impl Experiment {
             let predictor = learner.learn(&data, &mut watch).when(|| format!("learn task {number}"))?;
             evaluator.evaluate(&predictor, &data, &mut watch).when(|| format!("evaluate task {number}"))?;
             let (stages, images) = (data.stages(), data.readings());
-            watch.notice(&Event::Read { task: number, stages: &stages, images: &images });
+            watch.on_event(&Event::Read { task: number, stages: &stages, images: &images });
             let (Recorder { lines, images, scatter, .. }, (telemetry, _)) = watch;
             events.check()?;
             let kept = folder::Kept { images: &images, scatter: &scatter, telemetry: &telemetry.finish() };
@@ -252,7 +252,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         let line = match *event {
             Event::Epoch { task, stage, epoch, lr, terms, .. } => Line::Epoch(Epoch {
                 task,

@@ -1,6 +1,6 @@
 //! An extractor together with its weights.
 
-use crate::engine::{Compute, Layout, Precision, TensorFile, drawn};
+use crate::engine::{Compute, Layout, Precision, TensorFile, with_seed};
 use crate::error::RunError;
 use crate::extractor::{Extractor, ExtractorKind, Representation};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ impl Network {
             false => compute.on(device, size),
         };
         let mut store = VarStore::new(Device::Cpu);
-        let extractor = drawn(seed, || kind.build(&store.root(), channels as i64, size as i64));
+        let extractor = with_seed(seed, || kind.build(&store.root(), channels as i64, size as i64));
         store.set_device(device);
         if compute.layout == Layout::ChannelsLast {
             for mut variable in store.variables().into_values().filter(|variable| variable.dim() == 4) {
@@ -52,27 +52,27 @@ impl Network {
         let mut copy = Self::new(self.kind, self.channels, self.size, self.compute, self.device(), 0);
         copy.store.copy(&self.store).expect("the copy has the same variables");
         copy.store.freeze();
-        copy.settle();
+        copy.freeze();
         copy
     }
 
     /// Takes its weights from a file, where their names begin with `prefix`.
     pub fn read(&mut self, file: &TensorFile, prefix: &str) -> Result<(), RunError> {
-        self.stir();
+        self.unfreeze();
         for (name, mut variable) in self.variables() {
             let stored = file.read(&format!("{prefix}{name}"), Some(&variable.size()))?;
             no_grad(|| variable.copy_(&stored));
         }
         // As after training: what comes next computes in the same way, resumed or not.
-        self.settle();
+        self.freeze();
         Ok(())
     }
 
-    /// The weights stay as they are from here on, until [`stir`](Self::stir): looking may be quicker.
+    /// The weights stay as they are from here on, until [`unfreeze`](Self::unfreeze): looking may be quicker.
     ///
     /// On a GPU only, where a look is one kernel less for each convolution; a CPU's answers stay those of its weights,
     /// to the last bit.
-    pub fn settle(&mut self) {
+    pub fn freeze(&mut self) {
         if self.device().is_cuda() && self.compute.precision == Precision::Bf16 {
             self.fold();
         }
@@ -83,7 +83,7 @@ impl Network {
     }
 
     /// The weights are about to change.
-    pub fn stir(&mut self) {
+    pub fn unfreeze(&mut self) {
         self.settled = None;
     }
 
@@ -109,7 +109,7 @@ impl Network {
     }
 
     /// The same, without a trace for gradients and with BatchNorm's statistics as they are.
-    pub fn look(&self, images: &Tensor) -> Representation {
+    pub fn forward_eval(&self, images: &Tensor) -> Representation {
         no_grad(|| match &self.settled {
             Some(settled) => settled.extract(&self.laid_out(images), false),
             None => self.extract(images, false),
@@ -164,12 +164,12 @@ mod tests {
         let images = Tensor::ones([2, 3, 16, 16], (Kind::Float, Device::Cpu));
         let apart = |a: &Tensor, b: &Tensor| f64::try_from((a - b).abs().max() / b.abs().max()).expect("a number");
         network.fold();
-        let before = network.look(&images).features;
+        let before = network.forward_eval(&images).features;
         assert!(apart(&before, &network.extract(&images, false).features) < 1e-4);
         no_grad(|| network.parameters().iter().for_each(|weight| drop(weight.shallow_clone().g_mul_scalar_(2.0))));
-        assert!(network.look(&images).features.equal(&before));
-        network.stir();
-        let after = network.look(&images).features;
+        assert!(network.forward_eval(&images).features.equal(&before));
+        network.unfreeze();
+        let after = network.forward_eval(&images).features;
         assert!(apart(&after, &before) > 0.5);
         assert!(after.equal(&network.extract(&images, false).features));
     }

@@ -41,7 +41,7 @@ impl Evaluator {
         let batches =
             TaskBatches::for_test(Arc::new(data.clone()), predictor.input().clone(), BATCH_SIZE, self.threads);
         self.fill_cache(predictor, data)?;
-        observer.notice(&Event::StageStarted { stage: "evaluate", steps: data.test().len().div_ceil(BATCH_SIZE) });
+        observer.on_event(&Event::StageStarted { stage: "evaluate", steps: data.test().len().div_ceil(BATCH_SIZE) });
 
         let calibration = predictor.about().calibration;
         let mut answers = Answers { offset: calibration.harmonic, own_offset: calibration.own, ..Default::default() };
@@ -60,7 +60,7 @@ impl Evaluator {
             if !future.is_empty() {
                 extend(&mut unseen, &similarities, future.clone(), &all)?;
             }
-            observer.notice(&Event::Step);
+            observer.on_event(&Event::Step);
         }
         if !future.is_empty() {
             answers.unseen = Some(unseen);
@@ -69,9 +69,9 @@ impl Evaluator {
         if scores.into_iter().any(|score| !score.is_finite()) {
             return Err(LearnError::Diverged { task });
         }
-        observer.notice(&Event::Evaluated { task, answers: &answers });
+        observer.on_event(&Event::Evaluated { task, answers: &answers });
         let scatter = self.scatter(predictor, collector)?;
-        observer.notice(&Event::Scattered { task, scatter: &scatter });
+        observer.on_event(&Event::Scattered { task, scatter: &scatter });
         Ok(answers)
     }
 

@@ -82,7 +82,7 @@ pub enum Event<'a> {
 /// Looks on.
 pub trait Observer {
     /// Takes notice.
-    fn notice(&mut self, event: &Event<'_>);
+    fn on_event(&mut self, event: &Event<'_>);
 }
 
 /// Takes no notice.
@@ -90,19 +90,19 @@ pub trait Observer {
 pub struct Silent;
 
 impl Observer for Silent {
-    fn notice(&mut self, _: &Event<'_>) {}
+    fn on_event(&mut self, _: &Event<'_>) {}
 }
 
 /// Several that look on, one after the other.
 impl<A: Observer, B: Observer> Observer for (A, B) {
-    fn notice(&mut self, event: &Event<'_>) {
-        self.0.notice(event);
-        self.1.notice(event);
+    fn on_event(&mut self, event: &Event<'_>) {
+        self.0.on_event(event);
+        self.1.on_event(event);
     }
 }
 
 impl<O: Observer + ?Sized> Observer for &mut O {
-    fn notice(&mut self, event: &Event<'_>) {
-        (**self).notice(event);
+    fn on_event(&mut self, event: &Event<'_>) {
+        (**self).on_event(event);
     }
 }

@@ -146,7 +146,7 @@ impl Predictor {
 
     /// The features of a batch, `[batch, width]`.
     pub(crate) fn features(&self, batch: &DeviceBatch<'_>) -> Tensor {
-        self.network.look(&batch.images(self.network.image_kind())).features
+        self.network.forward_eval(&batch.images(self.network.image_kind())).features
     }
 
     /// The similarities of features to the proxies of all classes, `[batch, classes]`, on the host; nothing is taken off.
@@ -185,7 +185,7 @@ impl Predictor {
                 })
                 .collect();
             let pixels = self.input.normalize(self.input.upload(&crops.concat(), images.len()));
-            answers.extend(self.ranked(&self.network.look(&pixels).features)?);
+            answers.extend(self.ranked(&self.network.forward_eval(&pixels).features)?);
         }
         Ok(answers)
     }

@@ -61,7 +61,7 @@ impl Stages {
 }
 
 impl Observer for Stages {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         if let Event::StageStarted { stage, steps } = event {
             self.0.push((stage, *steps));
         }

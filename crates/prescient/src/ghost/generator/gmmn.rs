@@ -4,7 +4,7 @@
 //! many generated ones, under the squared MMD.
 
 use crate::class::Slot;
-use crate::engine::{Adam, drawn, repeat};
+use crate::engine::{Adam, repeat, with_seed};
 use crate::ghost::generator::{FeatureBank, Generator, Scaler};
 use crate::loss::{Mmd, Target};
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ impl Net {
         let small = nn::Init::Randn { mean: 0.0, stdev: 0.01 };
         let config = nn::LinearConfig { ws_init: small, bs_init: Some(nn::Init::Const(0.0)), bias: true };
         let inputs = attributes.size()[1] + NOISE;
-        let (hidden, out) = drawn(seed, || {
+        let (hidden, out) = with_seed(seed, || {
             let root = store.root();
             let hidden = nn::linear(&root / "hidden", inputs, i64::from(settings.hidden), config);
             let out = nn::linear(&root / "out", i64::from(settings.hidden), width as i64, config);
@@ -99,7 +99,7 @@ impl Generator for Net {
                 .iter()
                 .map(|(slot, count, real)| {
                     let fake = self.imagine(*slot, *count, true);
-                    let (loss, slope) = mmd.slope(real, &fake);
+                    let (loss, slope) = mmd.value_and_grad(real, &fake);
                     // Its slope in `fake` is the loss's own.
                     adam.step(&(fake * slope).sum(Kind::Float));
                     loss
@@ -109,7 +109,7 @@ impl Generator for Net {
         };
         let told = |number: usize, loss: Tensor| epoch(number + 1, f64::try_from(loss).unwrap_or(f64::NAN));
         let device = self.attributes.device();
-        drawn(seed, || repeat(device, self.records, self.settings.epochs, |_| (), steps, told));
+        with_seed(seed, || repeat(device, self.records, self.settings.epochs, |_| (), steps, told));
     }
 
     fn epochs(&self) -> usize {
@@ -121,7 +121,7 @@ impl Generator for Net {
     }
 
     fn draw(&self, slot: Slot, count: usize, seed: i64) -> Tensor {
-        no_grad(|| drawn(seed, || self.scaler.unscale(&self.imagine(slot, count as i64, false))))
+        no_grad(|| with_seed(seed, || self.scaler.unscale(&self.imagine(slot, count as i64, false))))
     }
 
     fn tensors(&self) -> BTreeMap<String, Tensor> {

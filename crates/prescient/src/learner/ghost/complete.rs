@@ -100,7 +100,7 @@ pub(super) fn train_proxies(
     let scale = model.classifier.scale().detach();
     let classification = model.settings.loss.classification;
     let steps = total.div_ceil(settings.batch_size);
-    observer.notice(&Event::StageStarted { stage, steps: settings.epochs });
+    observer.on_event(&Event::StageStarted { stage, steps: settings.epochs });
     let order: Vec<i64> = (0..total as i64).collect();
     let shuffled = Tensor::from_slice(&order).to_device(model.device);
     let shuffle = |epoch: usize| {
@@ -127,8 +127,8 @@ pub(super) fn train_proxies(
             let term = "nca".to_owned();
             failed = Some(LearnError::NotFinite { term, value, task, epoch, batch: steps });
         }
-        observer.notice(&Event::Step);
-        observer.notice(&Event::Epoch { task, stage, epoch, of, lr: settings.lr, terms: &[("nca", value)] });
+        observer.on_event(&Event::Step);
+        observer.on_event(&Event::Epoch { task, stage, epoch, of, lr: settings.lr, terms: &[("nca", value)] });
     });
     match failed {
         Some(failed) => Err(failed),

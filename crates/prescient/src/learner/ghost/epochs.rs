@@ -63,10 +63,10 @@ pub(super) fn run_epochs(
                     Values { names: terms.names(), values: terms.values() }
                 }));
             }
-            lesson.observer.notice(&Event::Step);
+            lesson.observer.on_event(&Event::Step);
         }
         let terms = tally.means(lesson.number(), epoch + 1)?;
-        lesson.observer.notice(&Event::Epoch {
+        lesson.observer.on_event(&Event::Epoch {
             task: lesson.number(),
             stage: stage.name,
             epoch: epoch + 1,

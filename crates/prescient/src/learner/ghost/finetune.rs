@@ -26,7 +26,7 @@ pub(super) fn finetune(
     let sgd = Sgd::new(proxies, TrainSettings::MOMENTUM, model.settings.train.weight_decay);
     let stage = Epochs { name: "finetune", epochs, lr, schedule: Schedule::Constant, ghosts: None };
     run_epochs(model, lesson, stage, &samples, &sgd, |model, batch| {
-        let features = model.network.look(&batch.images(model.network.image_kind())).features;
+        let features = model.network.forward_eval(&batch.images(model.network.image_kind())).features;
         let similarities = model.classifier.similarities(&features);
         let scale = model.classifier.scale().detach();
         let mut terms = Terms::default();

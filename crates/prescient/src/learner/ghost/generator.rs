@@ -65,16 +65,16 @@ pub(super) fn fit(
     observer: &mut dyn Observer,
 ) -> Result<(), LearnError> {
     let (of, lr) = (generator.epochs(), generator.rate());
-    observer.notice(&Event::StageStarted { stage, steps: of });
+    observer.on_event(&Event::StageStarted { stage, steps: of });
     let mut failed = None;
     let mut told = |epoch: usize, loss: f64| {
         if !loss.is_finite() && failed.is_none() {
             failed = Some(LearnError::NotFinite { term: "mmd".to_owned(), value: loss, task, epoch, batch: 1 });
         }
-        observer.notice(&Event::Step);
+        observer.on_event(&Event::Step);
         // A generator's epoch is short: one line in fifty tells as much.
         if epoch.is_multiple_of(50) || epoch == of {
-            observer.notice(&Event::Epoch { task, stage, epoch, of, lr, terms: &[("mmd", loss)] });
+            observer.on_event(&Event::Epoch { task, stage, epoch, of, lr, terms: &[("mmd", loss)] });
         }
     };
     generator.fit(bank, seed, &mut told);

@@ -23,7 +23,8 @@ pub(super) fn inspect(model: &GhostLearner, task: Task<'_>) -> Result<Option<Vec
     let mut real: BTreeMap<Slot, Vec<Tensor>> = BTreeMap::new();
     for batch in batches.test(None, BATCH_SIZE) {
         let batch = batch?;
-        let features = unit_rows(&model.network.look(&batch.batch().images(model.network.image_kind())).features);
+        let features =
+            unit_rows(&model.network.forward_eval(&batch.batch().images(model.network.image_kind())).features);
         for (row, slot) in batch.batch().slots.iter().enumerate() {
             real.entry(*slot).or_default().push(features.get(row as i64));
         }

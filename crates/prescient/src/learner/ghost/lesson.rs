@@ -51,7 +51,7 @@ impl Lesson<'_> {
 
     /// Tells that a stage begins, or goes on where another has come between.
     pub(super) fn start(&mut self, stage: &'static str, steps: usize) {
-        self.observer.notice(&Event::StageStarted { stage, steps });
+        self.observer.on_event(&Event::StageStarted { stage, steps });
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn features(
     let (mut parts, mut row) = (Vec::new(), 0);
     for batch in lesson.batches.pass(samples, pass, BATCH_SIZE) {
         let batch = batch?;
-        parts.push(model.network.look(&batch.images(model.network.image_kind())).features);
+        parts.push(model.network.forward_eval(&batch.images(model.network.image_kind())).features);
         for (slot, sample) in batch.slots.iter().zip(&batch.samples) {
             let (samples, rows) = by_class.entry(*slot).or_default();
             samples.push(*sample);

@@ -142,7 +142,7 @@ impl Learner for GhostLearner {
     fn learn(&mut self, data: &TaskData, observer: &mut dyn Observer) -> Result<Predictor, LearnError> {
         let sealed = self.sealed.clone();
         let task = sealed.scenario().task(data.number());
-        observer.notice(&Event::TaskStarted { task: task.number(), of: task.scenario().tasks() });
+        observer.on_event(&Event::TaskStarted { task: task.number(), of: task.scenario().tasks() });
         let (batch_size, threads) = (self.settings.train.batch_size, self.settings.threads);
         let batches = TaskBatches::new(Arc::new(data.clone()), self.input.clone(), batch_size, threads)?;
         let plan = Plan::new(&task, &self.settings);

@@ -44,5 +44,5 @@ pub(super) fn remember(model: &mut GhostLearner, lesson: &mut Lesson<'_>, Exempl
         model.memory.keep(slot, samples);
     }
     data.use_again(Usage::Keep, &model.memory.samples().collect::<Vec<_>>());
-    lesson.observer.notice(&Event::Remembered { task: lesson.task.number(), exemplars: &by_name });
+    lesson.observer.on_event(&Event::Remembered { task: lesson.task.number(), exemplars: &by_name });
 }

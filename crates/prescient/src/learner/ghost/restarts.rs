@@ -58,7 +58,7 @@ pub(super) fn best_of_restarts(
     let best = best.expect("at least one start")?;
     (model.network, model.classifier, model.imagination) = (best.network, best.classifier, best.imagination);
     for Epoch { task, stage, epoch, of, lr, ref terms } in best.epochs {
-        lesson.observer.notice(&Event::Epoch { task, stage, epoch, of, lr, terms });
+        lesson.observer.on_event(&Event::Epoch { task, stage, epoch, of, lr, terms });
     }
     Ok(best.trained)
 }
@@ -98,13 +98,13 @@ struct Told<'a> {
 }
 
 impl Observer for Told<'_> {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         let Event::Epoch { task, stage, epoch, of, lr, terms } = *event else {
-            return self.observer.notice(event);
+            return self.observer.on_event(event);
         };
         if stage == TRAIN {
             let (epoch, of) = (self.number * of + epoch, self.restarts * of);
-            self.observer.notice(&Event::Epoch { task, stage: STAGE, epoch, of, lr, terms });
+            self.observer.on_event(&Event::Epoch { task, stage: STAGE, epoch, of, lr, terms });
         }
         self.epochs.push(Epoch { task, stage, epoch, of, lr, terms: terms.to_vec() });
     }

@@ -42,6 +42,6 @@ pub(super) fn tell_ghosts(
             zones.push(zone(*slot, ghosts)?);
         }
     }
-    lesson.observer.notice(&Event::Imagined { task: lesson.task.number(), ghosts: &points, zones: &zones });
+    lesson.observer.on_event(&Event::Imagined { task: lesson.task.number(), ghosts: &points, zones: &zones });
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::restarts::best_of_restarts;
 use super::settings::{Oracle, Reduction, TrainSettings};
 use super::training_ghosts::{TrainingGhosts, training_ghosts};
 use crate::classifier::{fresh_proxies, similarities};
-use crate::engine::{DeviceBatch, Schedule, Sgd, drawn};
+use crate::engine::{DeviceBatch, Schedule, Sgd, with_seed};
 use crate::error::LearnError;
 use crate::extractor::Network;
 use crate::loss::{Terms, distill};
@@ -44,7 +44,7 @@ pub(super) fn train_once(
     let settings = model.settings.train;
     if lesson.task.is_first() {
         let (classes, width) = (lesson.task.present().len(), model.network.width());
-        let proxies = drawn(model.seeds.number("first proxies", 0), || fresh_proxies(classes, width));
+        let proxies = with_seed(model.seeds.number("first proxies", 0), || fresh_proxies(classes, width));
         model.classifier.add(&proxies.to_device(model.device));
     }
     let ghosts = match lesson.plan.train.ghosts {
@@ -69,11 +69,11 @@ pub(super) fn train_once(
     };
     let (task, seen) = (lesson.task, lesson.task.seen().len() as i64);
     let factor = distill::factor(&task);
-    model.network.stir();
+    model.network.unfreeze();
     run_epochs(model, lesson, stage, &samples, &sgd, |model, batch| {
         terms(model, batch, teacher, ghosts.as_ref(), seen, factor)
     })?;
-    model.network.settle();
+    model.network.freeze();
     let none = || Tensor::zeros([0, model.network.width() as i64], (Kind::Float, model.device));
     Ok(Trained { ghost_proxies: ghosts.map_or_else(none, |ghosts| ghosts.proxies.detach().copy()) })
 }
@@ -103,7 +103,7 @@ fn terms(
     let (old, new) = match distillation {
         // Neither waits for the other.
         Some((teacher, _)) => {
-            let (old, new) = torch_shim::side_by_side(model.device, || teacher.look(&images), extract);
+            let (old, new) = torch_shim::side_by_side(model.device, || teacher.forward_eval(&images), extract);
             (Some(old), new)
         }
         None => (None, extract()),

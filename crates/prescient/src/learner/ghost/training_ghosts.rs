@@ -122,14 +122,14 @@ fn refit(model: &mut GhostLearner, lesson: &mut Lesson<'_>, epoch: usize, of: us
     let mut mmd = 0.0;
     generator.fit(&bank, seed, &mut |_, loss| {
         mmd = loss;
-        lesson.observer.notice(&Event::Step);
+        lesson.observer.on_event(&Event::Step);
     });
     if !mmd.is_finite() {
         return Err(LearnError::NotFinite { term: "mmd".to_owned(), value: mmd, task, epoch, batch: 1 });
     }
     // One line for all its epochs: an epoch of the training is what a reader counts here.
     let (lr, terms) = (generator.rate(), [("mmd", mmd)]);
-    lesson.observer.notice(&Event::Epoch { task, stage: REFRESH, epoch, of, lr, terms: &terms });
+    lesson.observer.on_event(&Event::Epoch { task, stage: REFRESH, epoch, of, lr, terms: &terms });
     Ok(true)
 }
 
