@@ -1,9 +1,9 @@
 //! A training step: forward, NCA, backward, SGD; with `--distill` also a frozen teacher, POD and POD-flat.
 
 use clap::Args;
-use prescient::classifier::{CosineClassifier, Similarity, fresh_proxies};
+use prescient::classifier::{CosineClassifier, fresh_proxies};
 use prescient::engine::{Compute, Layout, Precision, Sgd};
-use prescient::extractor::{Backbone, Network, ResNet18, SmallCnn, Stem};
+use prescient::extractor::{ExtractorKind, Network, ResNet18, SmallCnn, Stem};
 use prescient::loss::{Distillation, Nca, Pod, Terms};
 use std::time::Instant;
 use tch::{Device, Kind, Tensor};
@@ -31,7 +31,7 @@ pub(super) struct TrainStep {
     #[arg(long)]
     distill: bool,
     /// Kernels that cuDNN times for each convolution; 0: it takes the one it believes to be the fastest
-    #[arg(long, default_value_t = Compute::default().tune)]
+    #[arg(long, default_value_t = Compute::default().cudnn_benchmark)]
     tune: u8,
     /// Take every step as it comes, without a recording
     #[arg(long)]
@@ -48,11 +48,15 @@ impl TrainStep {
     pub(super) fn run(self) {
         let device = super::device(&self.device);
         let mnist = self.net == "mnist";
-        let (backbone, channels, size) = match mnist {
-            true => (Backbone::SmallCnn(SmallCnn { features: 64, ..Default::default() }), 1, self.size.unwrap_or(28)),
-            false => {
-                (Backbone::ResNet18(ResNet18 { stem: Stem::Small, ..Default::default() }), 3, self.size.unwrap_or(64))
+        let (extractor, channels, size) = match mnist {
+            true => {
+                (ExtractorKind::SmallCnn(SmallCnn { features: 64, ..Default::default() }), 1, self.size.unwrap_or(28))
             }
+            false => (
+                ExtractorKind::ResNet18(ResNet18 { stem: Stem::Small, ..Default::default() }),
+                3,
+                self.size.unwrap_or(64),
+            ),
         };
         let precision = match self.precision.as_str() {
             "fp32" => Precision::Fp32,
@@ -68,9 +72,9 @@ impl TrainStep {
         torch_shim::tune(self.tune);
         torch_shim::allow_tf32(precision != Precision::Fp32);
         let compute = Compute { precision, layout, ..Default::default() };
-        let network = Network::new(backbone, channels, size, compute, device, 0);
+        let network = Network::new(extractor, channels, size, compute, device, 0);
         let teacher = self.distill.then(|| network.frozen());
-        let mut classifier = CosineClassifier::new(Similarity::Cosine, true, device);
+        let mut classifier = CosineClassifier::new(true, device);
         classifier.add(&fresh_proxies(self.classes as usize, network.width()).to_device(device));
 
         let mut parameters = network.parameters();

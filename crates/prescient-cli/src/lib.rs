@@ -12,7 +12,6 @@ mod inspect;
 mod list;
 mod output;
 mod progress;
-mod recipes;
 mod report;
 mod reproduce;
 mod run;

@@ -12,7 +12,7 @@ use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use prescient::evaluation::Scatter;
 use prescient::experiment::{Experiment, Recipe, Record, RunFolder};
-use prescient::extractor::Backbone;
+use prescient::extractor::ExtractorKind;
 use prescient::ghost::GeneratorKind;
 use prescient::learner::Silent;
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ fn runs() -> &'static Path {
         base.ghosts.per_class = 20;
         let mut wide = base.clone();
         wide.ghosts.generator = GeneratorKind::Gaussian(Default::default());
-        let Backbone::SmallCnn(cnn) = &mut base.model.backbone else { panic!("a small CNN") };
+        let ExtractorKind::SmallCnn(cnn) = &mut base.model.extractor else { panic!("a small CNN") };
         cnn.features = 2;
         let mut ghost = base.clone();
         ghost.ghosts.generator = GeneratorKind::Gaussian(Default::default());
