@@ -29,7 +29,7 @@ pub(super) struct Awa2Shape {
     #[arg(long, default_value_t = 60)]
     generator: usize,
     /// Kernels that cuDNN times for each convolution
-    #[arg(long, default_value_t = Compute::default().tune)]
+    #[arg(long, default_value_t = Compute::default().cudnn_benchmark)]
     tune: u8,
     /// Stop after so many tasks
     #[arg(long)]
@@ -44,13 +44,13 @@ impl Awa2Shape {
         let device = super::device(&self.device);
         let recipe = format!(
             "[data]\nkind = \"synthetic\"\n\
-             [images]\ncrop = {{ kind = \"resized\", area = 0.08 }}\nflip = true\n\
+             [images]\ncrop = \"resized 0.08\"\nflip = true\n\
              [scenario]\nsplit = \"25+5x5\"\n\
-             [model]\nbackbone = {{ kind = \"resnet18\", stem = \"small\" }}\n\
-             [train]\nepochs = {}\nbatch = 128\n\
-             [ghosts]\nunit = true\ngenerator = {{ kind = \"gmmn\", epochs = {}, lr = 1e-5 }}\n\
-             [calibrate]\ngive_up = 0.03\n\
-             [compute]\ntune = {}\n",
+             [model]\nextractor = {{ kind = \"resnet18\", stem = \"small\" }}\n\
+             [train]\nepochs = {}\nbatch_size = 128\n\
+             [ghosts]\nl2_normalize = true\ngenerator = {{ kind = \"gmmn\", epochs = {}, lr = 1e-5 }}\n\
+             [calibrate]\nmax_seen_drop = 0.03\n\
+             [compute]\ncudnn_benchmark = {}\n",
             self.epochs, self.generator, self.tune
         );
         let recipe = Recipe::parse(&recipe, Path::new("awa2-shape.toml")).unwrap_or_else(|error| panic!("{error}"));

@@ -58,9 +58,9 @@ fn epochs(device: Device) -> Growth {
         false => (&[128, 256, 512, 1024], 32),
     };
     let recipe = format!(
-        "[data]\nkind = \"synthetic\"\n[images]\ncrop = {{ kind = \"resized\", area = 0.25 }}\nflip = true\n\
-                  [scenario]\nsplit = \"10+1\"\n[model]\nbackbone = {{ kind = \"resnet18\", stem = \"small\" }}\n\
-                  [train]\nepochs = {ENOUGH}\nbatch = 128\n"
+        "[data]\nkind = \"synthetic\"\n[images]\ncrop = \"resized 0.25\"\nflip = true\n\
+                  [scenario]\nsplit = \"10+1\"\n[model]\nextractor = {{ kind = \"resnet18\", stem = \"small\" }}\n\
+                  [train]\nepochs = {ENOUGH}\nbatch_size = 128\n"
     );
     let seconds = |images: usize| {
         let recipe = Recipe::parse(&recipe, Path::new("scaling.toml")).unwrap_or_else(|error| panic!("{error}"));

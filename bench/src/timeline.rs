@@ -63,16 +63,16 @@ impl Timeline {
         assert!(self.epochs > 0, "--epochs: expected at least 1");
         let rest = all - self.classes;
         let recipe = format!(
-            "[data]\nkind = \"synthetic\"\n[images]\ncrop = {{ kind = \"resized\", area = 0.08 }}\nflip = true\n\
-             [scenario]\nsplit = \"{}+{rest}\"\n[model]\nbackbone = {{ kind = \"resnet18\", stem = \"small\" }}\n\
-             [train]\nepochs = {}\nbatch = {}\n",
+            "[data]\nkind = \"synthetic\"\n[images]\ncrop = \"resized 0.08\"\nflip = true\n\
+             [scenario]\nsplit = \"{}+{rest}\"\n[model]\nextractor = {{ kind = \"resnet18\", stem = \"small\" }}\n\
+             [train]\nepochs = {}\nbatch_size = {}\n",
             self.classes, self.epochs, self.batch
         );
         let recipe = Recipe::parse(&recipe, Path::new("timeline.toml")).unwrap_or_else(|error| panic!("{error}"));
         let began = Instant::now();
         let seen = Arc::new(Mutex::new(Seen::default()));
         let dataset = Watched { photos, began, seen: Arc::clone(&seen) };
-        let kept = CachedDataset::new(Arc::new(dataset), u64::from(recipe.compute.keep_mib) << 20);
+        let kept = CachedDataset::new(Arc::new(dataset), u64::from(recipe.compute.cache_mib) << 20);
         let out = std::env::temp_dir().join(format!("timeline-{}", std::process::id()));
         let gpu = device.is_cuda().then(|| watch_gpu(began, &seen)).flatten();
         let mut steps = Steps { began, seen: Arc::clone(&seen), trains: false };

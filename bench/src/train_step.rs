@@ -1,7 +1,7 @@
 //! A training step: forward, NCA, backward, SGD; with `--distill` also a frozen teacher, POD and POD-flat.
 
 use clap::Args;
-use prescient::classifier::{CosineClassifier, Similarity, fresh_proxies};
+use prescient::classifier::{CosineClassifier, fresh_proxies};
 use prescient::engine::{Compute, Layout, Precision, Sgd};
 use prescient::extractor::{ExtractorKind, Network, ResNet18, SmallCnn, Stem};
 use prescient::loss::{Distillation, Nca, Pod, Terms};
@@ -31,7 +31,7 @@ pub(super) struct TrainStep {
     #[arg(long)]
     distill: bool,
     /// Kernels that cuDNN times for each convolution; 0: it takes the one it believes to be the fastest
-    #[arg(long, default_value_t = Compute::default().tune)]
+    #[arg(long, default_value_t = Compute::default().cudnn_benchmark)]
     tune: u8,
     /// Take every step as it comes, without a recording
     #[arg(long)]
@@ -48,7 +48,7 @@ impl TrainStep {
     pub(super) fn run(self) {
         let device = super::device(&self.device);
         let mnist = self.net == "mnist";
-        let (backbone, channels, size) = match mnist {
+        let (extractor, channels, size) = match mnist {
             true => {
                 (ExtractorKind::SmallCnn(SmallCnn { features: 64, ..Default::default() }), 1, self.size.unwrap_or(28))
             }
@@ -72,9 +72,9 @@ impl TrainStep {
         torch_shim::tune(self.tune);
         torch_shim::allow_tf32(precision != Precision::Fp32);
         let compute = Compute { precision, layout, ..Default::default() };
-        let network = Network::new(backbone, channels, size, compute, device, 0);
+        let network = Network::new(extractor, channels, size, compute, device, 0);
         let teacher = self.distill.then(|| network.frozen());
-        let mut classifier = CosineClassifier::new(Similarity::Cosine, true, device);
+        let mut classifier = CosineClassifier::new(true, device);
         classifier.add(&fresh_proxies(self.classes as usize, network.width()).to_device(device));
 
         let mut parameters = network.parameters();

@@ -1,11 +1,11 @@
 //! `prescient demo`.
 
 use crate::device::DeviceName;
+use crate::output;
 use crate::progress::Progress;
-use crate::{output, recipes};
 use clap::Args;
 use prescient::error::Result;
-use prescient::experiment::{Experiment, Record, overridden};
+use prescient::experiment::{Experiment, Recipe, Record, recipes};
 use prescient::report;
 use std::path::PathBuf;
 
@@ -31,10 +31,9 @@ impl Demo {
         let out = self.out.unwrap_or_else(first_free);
         let mut records = Vec::new();
         for (name, recipe) in [("base", "demo-base"), ("ghost", "demo-ghost")] {
-            let (text, path) = recipes::find(recipe)?;
-            let mut recipe = overridden(&text, &path, &[])?;
-            recipe.seed = self.seed;
-            eprintln!("{}", recipes::about(&text));
+            let about = recipes::built_in().iter().find(|known| known.name == recipe).map(|known| known.about());
+            eprintln!("{}", about.unwrap_or(recipe));
+            let recipe = Recipe { seed: self.seed, ..Recipe::find(recipe)? };
             let mut progress = Progress::new();
             let record = Experiment::new(recipe, device)?.run(&out.join(name), None, &mut progress)?;
             progress.finish();

@@ -13,7 +13,6 @@ mod list;
 mod output;
 mod predict;
 mod progress;
-mod recipes;
 mod report;
 mod reproduce;
 mod run;

@@ -1,22 +1,20 @@
 //! `prescient list`.
 
-use crate::{output, recipes};
+use crate::output;
 use clap::Args;
-use prescient::data::{
-    ApySettings, Awa2Settings, DATASETS, FeaturesSettings, FolderSettings, MnistSettings, PackSettings, Source,
-};
+use prescient::data::DATASETS;
 use prescient::error::Result;
 use prescient::evaluation::METRICS;
-use prescient::experiment::Recipe;
+use prescient::experiment::{keys_text, recipes};
 
 /// Name the datasets, recipes, metrics and recipe keys there are
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Show every key of a recipe with its default instead
+    /// Show every key of a recipe instead: its type, what is allowed, its default in both presets, what it means
     #[arg(long)]
     keys: bool,
 
-    /// Show the text of this recipe instead, to start your own from
+    /// Show this recipe in full instead, with all that its preset fills in, to start your own from
     #[arg(long, value_name = "NAME", conflicts_with = "keys")]
     recipe: Option<String>,
 }
@@ -24,8 +22,11 @@ pub(super) struct List {
 impl List {
     pub(super) fn run(self) -> Result<()> {
         let text = match self.recipe {
-            _ if self.keys => keys(),
-            Some(name) => recipes::find(&name)?.0,
+            _ if self.keys => keys_text(),
+            Some(name) => {
+                let (text, path) = recipes::find(&name)?;
+                recipes::full_text(&text, &path)?
+            }
             None => everything(),
         };
         output::print(&text)
@@ -38,82 +39,20 @@ fn everything() -> String {
         lines.push(format!("  {:<20} {}\n  {:<20} needs: {}", dataset.name, dataset.about, "", dataset.needs));
     }
     lines.push("\nrecipes (prescient run NAME; prescient list --recipe NAME shows one)".to_owned());
-    let width = recipes::RECIPES.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, text) in recipes::RECIPES {
-        lines.push(format!("  {name:<width$} {}", recipes::about(text)));
+    let others: Vec<&recipes::BuiltIn> = recipes::built_in().iter().filter(|recipe| !recipe.is_row).collect();
+    let width = others.iter().map(|recipe| recipe.name.len()).max().unwrap_or(0);
+    for recipe in others {
+        lines.push(format!("  {:<width$} {}", recipe.name, recipe.about()));
     }
+    lines.push(format!(
+        "\nrows of the paper's tables, as recipes: DATASET-ROW with our settings, DATASET-ROW-paper with the paper's\n  \
+         DATASET  {}\n  ROW      {}",
+        recipes::table_datasets().join(", "),
+        recipes::table_rows().join(",\n           ")
+    ));
     lines.push("\nmetrics".to_owned());
     for metric in METRICS {
         lines.push(format!("  {:<20} {}", metric.name(), metric.about()));
     }
     lines.join("\n") + "\n"
-}
-
-fn keys() -> String {
-    format!(
-        "# Every key with its default, which is the paper's value where the paper gives one.\n\
-         # Left out here: scenario.split, which every recipe must give; what the dataset decides\n\
-         # (images.size, images.resize, images.crop, images.flip, images.normalization); and numbers\n\
-         # that have no default: train.later_lr, train.clip, ghosts.share.\n\n{}\n{}",
-        Recipe::default().to_toml(),
-        other_keys()
-    )
-}
-
-/// The keys of what there can be only one of, in comments, so that the whole stays a recipe.
-fn other_keys() -> String {
-    let folder = FolderSettings { leave_out: vec!["train/cat/0001.jpg".to_owned()], ..FolderSettings::new("photos") };
-    let others = [
-        ("", Source::Mnist(MnistSettings { path: Some("mnist".into()) })),
-        (
-            "# attributes: paths, or tables such as { path = \"a.npy\", classes = [\"cat\"] } and\n\
-             # { path = \"att_splits.mat\", variable = \"original_att\" }; scale: none, unit-l2 or range;\n\
-             # leave_out: images that are not used\n",
-            Source::Folder(folder),
-        ),
-        (
-            "# attributes: continuous or binary; scale: none, unit-l2 or range\n",
-            Source::Awa2(Awa2Settings { path: Some("awa2".into()), ..Default::default() }),
-        ),
-        (
-            "# scale: none, unit-l2 or range\n",
-            Source::Apy(ApySettings { path: Some("apy".into()), ..Default::default() }),
-        ),
-        ("", Source::Pack(PackSettings { path: "photos.pack".into() })),
-        (
-            "# attributes, scale: as for folder; unit: each row to length 1; needs model.backbone.kind = \"mlp\" or \"identity\"\n\
-             # and loss.distillation without maps, such as { kind = \"pod\", weight = 0.0 }\n",
-            Source::Features(FeaturesSettings { unit: true, ..FeaturesSettings::new("vectors") }),
-        ),
-    ];
-    let mut text = "# Other datasets:\n".to_owned();
-    for (about, source) in others {
-        let keys = toml::to_string(&source).expect("settings are plain data");
-        text.push_str(&format!("#\n{about}# [data]\n"));
-        keys.lines().for_each(|line| text.push_str(&format!("# {line}\n")));
-    }
-    text.push_str(
-        "#\n# Other orders: scenario.order = { kind = \"shuffled\", seed = 1 }, { kind = \"file\", path = \"order.txt\" },\n\
-         # and for awa2 and apy { kind = \"standard\" }, { kind = \"proposed\" }\n",
-    );
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::Path;
-
-    #[test]
-    fn the_keys_are_a_recipe() {
-        assert_eq!(Recipe::parse(&keys(), Path::new("keys")).expect("a recipe"), Recipe::default());
-    }
-
-    #[test]
-    fn every_dataset_shows_its_keys() {
-        for dataset in DATASETS {
-            assert!(keys().contains(&format!("kind = \"{}\"", dataset.name)), "{}", dataset.name);
-        }
-        assert!(keys().contains("# scale = \"unit-l2\"") && keys().contains("# attributes = \"continuous\""));
-    }
 }

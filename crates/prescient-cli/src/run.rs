@@ -1,11 +1,11 @@
 //! `prescient run`.
 
 use crate::device::DeviceName;
+use crate::output;
 use crate::progress::Progress;
-use crate::{output, recipes};
 use clap::Args;
 use prescient::error::Result;
-use prescient::experiment::{Experiment, Record, overridden};
+use prescient::experiment::{Experiment, Record, overridden, recipes};
 use prescient::report;
 use std::path::{Path, PathBuf};
 

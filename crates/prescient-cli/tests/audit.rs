@@ -168,7 +168,7 @@ fn a_run_that_is_not_over_can_be_audited() {
 fn photo_recipe(photos: &Path) -> Recipe {
     let text = format!(
         "[data]\nkind = \"folder\"\npath = {photos:?}\n[scenario]\nsplit = \"2+1\"\n[memory]\nper_class = 2\n\
-         [model]\nbackbone = {{ kind = \"small-cnn\", width = 4 }}\n[train]\nepochs = 1\nbatch = 4\n"
+         [model]\nextractor = {{ kind = \"small-cnn\", width = 4 }}\n[train]\nepochs = 1\nbatch_size = 4\n"
     );
     Recipe::parse(&text, Path::new("r.toml")).unwrap()
 }
@@ -192,7 +192,7 @@ fn a_test_image_in_training_under_another_name_is_found() {
     // Left out by the recipe, it does no harm.
     let mut recipe = photo_recipe(&photos);
     if let prescient::data::Source::Folder(settings) = &mut recipe.data {
-        settings.leave_out = vec!["train/bee/holiday.png".to_owned()];
+        settings.exclude = vec!["train/bee/holiday.png".to_owned()];
     }
     run(recipe, &folder.path().join("mended"));
     assert_eq!(prescient(&["audit", "mended"], folder.path()).0, 0);
@@ -439,7 +439,7 @@ const SHORT: [&str; 4] = ["train.epochs=1", "finetune.epochs=1", "complete.epoch
 #[test]
 fn the_demos_pass() {
     let folder = tempfile::tempdir().unwrap();
-    let tiny = [&SHORT[..], &["data.train=24", "data.test=4", "model.backbone.width=4"]].concat();
+    let tiny = [&SHORT[..], &["data.train=24", "data.test=4", "model.extractor.width=4"]].concat();
     passes("demo-base", &tiny, folder.path());
     passes("demo-ghost", &[&tiny[..], &["ghosts.generator.epochs=2"]].concat(), folder.path());
 }
@@ -489,6 +489,6 @@ fn the_animals_pass() {
         }
     }
     let table = format!("data.attributes=[{:?}]", animals.join("attributes.csv").canonicalize().unwrap());
-    let sets = ["data.path=.", &table, "model.backbone.width=4", "ghosts.generator.epochs=2"];
+    let sets = ["data.path=.", &table, "model.extractor.width=4", "ghosts.generator.epochs=2"];
     passes("animals12-podnet-ghost-svm", &[&SHORT[..], &sets].concat(), folder.path());
 }

@@ -135,17 +135,14 @@ fn a_duplicate_can_be_left_out() {
     std::fs::copy(folder.path().join("test/dog/2.jpg"), folder.path().join("train/cow/copy.jpg")).unwrap();
     let (code, out, _) = check_photos(folder.path());
     assert_eq!(code, 2);
-    says(&out, &["or leave it out in the recipe: `leave_out = [\"train/cow/copy.jpg\"]` in `[data]`"]);
+    says(&out, &["or exclude it in the recipe: `exclude = [\"train/cow/copy.jpg\"]` in `[data]`"]);
     let photos = folder.path().to_str().unwrap();
-    let (code, out, error) = check(&["folder", photos, "--leave-out", "train/cow/copy.jpg"]);
+    let (code, out, error) = check(&["folder", photos, "--exclude", "train/cow/copy.jpg"]);
     assert_eq!(code, 0, "{out}{error}");
     says(&out, &["cow        10       4\n", "42 images opened, nothing is wrong"]);
-    let (code, out, _) = check(&["folder", photos, "--leave-out", "cow/copy.jpg"]);
+    let (code, out, _) = check(&["folder", photos, "--exclude", "cow/copy.jpg"]);
     assert_eq!(code, 2);
-    says(
-        &out,
-        &["cow/copy.jpg`: expected an image to leave out, found none", "→ `leave_out` names images as they lie"],
-    );
+    says(&out, &["cow/copy.jpg`: expected an image to exclude, found none", "→ `exclude` names images as they lie"]);
 }
 
 /// The same photo, packed anew: no byte agrees, but a person would see it. For a person to judge, so it is no fault.

@@ -24,7 +24,7 @@ fn vectors(at: &Path) {
 }
 
 /// The whole Ghost model on them, in seconds.
-fn recipe(at: &Path, backbone: &str, generator: &str) -> Recipe {
+fn recipe(at: &Path, extractor: &str, generator: &str) -> Recipe {
     let text = format!(
         r#"
         seed = 3
@@ -35,14 +35,14 @@ fn recipe(at: &Path, backbone: &str, generator: &str) -> Recipe {
         [scenario]
         split = "4+2+2"
         [model]
-        backbone = {backbone}
+        extractor = {extractor}
         [loss]
         classification = {{ form = "cross-entropy" }}
         distillation = {{ kind = "pod", weight = 0.0, flat = 5.0 }}
-        latent = {{ weight = 1e-3 }}
+        svm_reg = {{ weight = 1e-3 }}
         [train]
         epochs = 10
-        batch = 16
+        batch_size = 16
         [finetune]
         epochs = 5
         [memory]
@@ -50,7 +50,7 @@ fn recipe(at: &Path, backbone: &str, generator: &str) -> Recipe {
         [complete]
         epochs = 10
         [ghosts]
-        unit = true
+        l2_normalize = true
         per_class = 50
         generator = {generator}
         "#,
@@ -148,7 +148,7 @@ fn what_makes_no_sense_of_features_is_refused() {
     };
     assert_eq!(
         says(&|recipe| recipe.model = Recipe::default().model),
-        "`model.backbone.kind` is `resnet18`; expected `mlp` or `identity`, for `features` has no images"
+        "`model.extractor.kind` is `resnet18`; expected `mlp` or `identity`, for `features` has no images"
     );
     assert_eq!(
         says(&|recipe| recipe.images.flip = Some(true)),
@@ -161,7 +161,7 @@ fn what_makes_no_sense_of_features_is_refused() {
     );
     assert_eq!(
         says(&|recipe| recipe.data = Recipe::default().data),
-        "`model.backbone.kind` is `mlp`; expected `resnet18` or `small-cnn`, for `synthetic` has images"
+        "`model.extractor.kind` is `mlp`; expected `resnet18` or `small-cnn`, for `synthetic` has images"
     );
 }
 
@@ -195,16 +195,28 @@ fn a_check_of_features_finds_what_is_wrong_and_goes_on() {
     }
 }
 
-/// The recipe that comes along, on our features instead of xlsa17's, as small as it gets.
+/// A recipe as a user would write it, as small as it gets.
 #[test]
-fn the_recipe_of_features_passes_its_audit() {
+fn a_recipe_of_features_passes_its_audit() {
     let folder = tempfile::tempdir().unwrap();
     vectors(folder.path());
+    let recipe = r#"
+        preset = "tuned"
+        [data]
+        kind = "features"
+        path = "vectors"
+        attributes = ["attributes.csv"]
+        [scenario]
+        split = "4+2+2"
+        [model]
+        extractor = { kind = "mlp", width = 16, features = 16 }
+        [loss]
+        distillation = { kind = "pod", weight = 0.0 }
+        [ghosts]
+        generator = { kind = "gmmn" }
+    "#;
+    std::fs::write(folder.path().join("r.toml"), recipe).unwrap();
     let sets = [
-        r#"data={ kind = "features", path = "vectors", attributes = ["attributes.csv"] }"#,
-        "scenario={ split = \"4+2+2\" }",
-        "model.backbone.width=16",
-        "model.backbone.features=16",
         "train.epochs=1",
         "finetune.epochs=1",
         "complete.epochs=1",
@@ -217,9 +229,8 @@ fn the_recipe_of_features_passes_its_audit() {
         assert!(output.status.success(), "{}", String::from_utf8(output.stderr).unwrap());
         String::from_utf8(output.stdout).unwrap()
     };
-    let name = "awa2-features-podnet-ghost-svm";
     prescient(
-        ["run", name, "--out", "run"].into_iter().chain(sets.into_iter().flat_map(|set| ["--set", set])).collect(),
+        ["run", "r.toml", "--out", "run"].into_iter().chain(sets.into_iter().flat_map(|set| ["--set", set])).collect(),
     );
     assert_eq!(prescient(vec!["audit", "run", "--near-duplicates"]).matches('✓').count(), 6);
 }

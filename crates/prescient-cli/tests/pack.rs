@@ -40,8 +40,8 @@ fn photos(at: &Path) {
         at.join("../photos.toml"),
         format!(
             "[data]\nkind = \"folder\"\npath = \"photos\"\nattributes = [\"photos/attributes.csv\"]\nscale = \"range\"\n\
-             leave_out = [\"{}\"]\n[scenario]\nsplit = \"{half}+{half}\"\n[memory]\nper_class = 2\n\
-             [model]\nbackbone = {{ kind = \"small-cnn\", width = 4 }}\n[train]\nepochs = 2\nbatch = 16\n",
+             exclude = [\"{}\"]\n[scenario]\nsplit = \"{half}+{half}\"\n[memory]\nper_class = 2\n\
+             [model]\nextractor = {{ kind = \"small-cnn\", width = 4 }}\n[train]\nepochs = 2\nbatch_size = 16\n",
             left_out(at, &classes[0]),
         ),
     )
@@ -61,11 +61,11 @@ fn a_run_on_the_pack_gives_the_same_record() {
     let folder = tempfile::tempdir().unwrap();
     photos(&folder.path().join("photos"));
     let recipe = std::fs::read_to_string(folder.path().join("photos.toml")).unwrap();
-    let out = recipe.split("leave_out = [\"").nth(1).unwrap().split('"').next().unwrap();
+    let out = recipe.split("exclude = [\"").nth(1).unwrap().split('"').next().unwrap();
     let (code, text, error) = prescient(
         &[
             &["data", "pack", "folder", "photos", "--attributes", "photos/attributes.csv", "--scale", "range"][..],
-            &["--leave-out", out, "--out", "photos.pack", "--size", "64"],
+            &["--exclude", out, "--out", "photos.pack", "--size", "64"],
         ]
         .concat(),
         folder.path(),

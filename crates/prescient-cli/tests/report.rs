@@ -36,7 +36,7 @@ fn runs() -> &'static Path {
         base.ghosts.per_class = 20;
         let mut wide = base.clone();
         wide.ghosts.generator = GeneratorKind::Gaussian(Default::default());
-        let ExtractorKind::SmallCnn(cnn) = &mut base.model.backbone else { panic!("a small CNN") };
+        let ExtractorKind::SmallCnn(cnn) = &mut base.model.extractor else { panic!("a small CNN") };
         cnn.features = 2;
         let mut ghost = base.clone();
         ghost.ghosts.generator = GeneratorKind::Gaussian(Default::default());

@@ -13,16 +13,15 @@ use std::time::SystemTime;
 const ANIMALS: [&str; 12] = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen", "ibis", "jay", "koi", "lynx"];
 
 /// As small as a run can be: one epoch of everything, and a net of a few channels.
-const SMALL: [&str; 9] = [
-    "model.backbone.width=4",
+const SMALL: [&str; 8] = [
+    "model.extractor.width=4",
     "ghosts.generator.epochs=2",
     "images.size=16",
     "train.epochs=1",
-    "train.batch=8",
+    "train.batch_size=8",
     "finetune.epochs=1",
     "memory.per_class=2",
     "complete.epochs=1",
-    "calibrate.one_in=0",
 ];
 
 /// A data root with `animals12` and `mnist` in their layout, a handful of images a class.
@@ -101,19 +100,19 @@ fn digits(at: &Path) {
 #[test]
 fn every_row_is_run_once_and_shown_beside_the_papers() {
     let place = Place::new();
-    let all = ["all", "--stand-in", "animals12", "--seeds", "1", "--jobs", "2"];
+    let all = ["all", "--dataset", "animals12", "--preset", "tuned", "--seeds", "1", "--jobs", "2"];
     let first = place.reproduce(&all);
     let (text, said) = (String::from_utf8(first.stdout).unwrap(), String::from_utf8(first.stderr).unwrap());
     assert_eq!(first.status.code(), Some(0), "{said}");
-    assert!(said.contains("[17/17]"), "{said}");
+    assert!(said.contains("[23/23]"), "{said}");
 
     // Every row of every table has a number of ours: its seed stands in the last column.
     let rows: Vec<&str> =
         text.lines().filter(|line| line.starts_with("animals12  ") || line.starts_with("MNIST  ")).collect();
-    assert_eq!(rows.len(), 6 + 6 + 3 + 4 + 6, "{text}");
+    assert_eq!(rows.len(), 8 + 8 + 4 + 5 + 9, "{text}");
     assert!(rows.iter().all(|row| row.ends_with("  1")), "{text}");
     assert!(text.contains("62.92 ± 0.12") && text.contains("partial oracle (ORACLE)"), "{text}");
-    assert!(text.contains("Not the recipes as they stand: model.backbone.width=4"), "{text}");
+    assert!(text.contains("Not the recipes as they stand: model.extractor.width=4"), "{text}");
 
     let tables = ["table1", "table2", "table3", "table4", "mnist"];
     let files = || -> Vec<Vec<u8>> {
@@ -129,7 +128,7 @@ fn every_row_is_run_once_and_shown_beside_the_papers() {
 
     let folders = std::fs::read_dir(place.out()).unwrap().map(|entry| entry.unwrap().path());
     let runs: Vec<PathBuf> = folders.filter(|path| path.join("record.jsonl").exists()).collect();
-    assert_eq!(runs.len(), 17);
+    assert_eq!(runs.len(), 23);
     runs.iter().for_each(|run| assert_audited(run, false));
     compared(&place);
 
@@ -139,18 +138,18 @@ fn every_row_is_run_once_and_shown_beside_the_papers() {
     for task in ["02", "03", "04"] {
         std::fs::remove_dir_all(run.join("tasks").join(task)).unwrap();
     }
-    let resumed = place.reproduce(&["table1", "--stand-in", "animals12", "--seeds", "1"]);
+    let resumed = place.reproduce(&["table1", "--dataset", "animals12", "--preset", "tuned", "--seeds", "1"]);
     assert_eq!(resumed.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&resumed.stderr).contains("[1/1] animals12-podnet, seed 1: done"));
     assert_eq!(std::fs::read_to_string(run.join("record.jsonl")).unwrap(), record);
 
     // Another recipe in the same folder is refused, and the table goes on without it.
-    let other = ["table2", "--stand-in", "animals12", "--seeds", "1", "--set", "train.lr=0.05"];
+    let other = ["table2", "--dataset", "animals12", "--preset", "tuned", "--seeds", "1", "--set", "train.lr=0.05"];
     let refused = place.reproduce(&other);
     let said = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("holds a run of another recipe: `train.lr` is 0.1 there and 0.05 here"), "{said}");
-    assert!(said.contains("6 of 6 runs failed"), "{said}");
+    assert!(said.contains("8 of 8 runs failed"), "{said}");
     assert!(!String::from_utf8_lossy(&refused.stdout).contains("  1\n"), "another recipe's numbers were shown");
 }
 
@@ -185,12 +184,12 @@ fn compared(place: &Place) {
 fn a_dataset_that_is_not_there_stops_nothing_else() {
     let place = Place::new();
     std::fs::remove_dir_all(place.folder.path().join("data/animals12")).unwrap();
-    let output = place.reproduce(&["table3", "mnist", "--stand-in", "animals12", "--seeds", "2"]);
+    let output = place.reproduce(&["table3", "mnist", "--dataset", "animals12", "--seeds", "2"]);
     let (text, said) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("there is no data for animals12"), "{said}");
     assert!(said.contains("the tables are not complete: there is no data for animals12"), "{said}");
-    assert_eq!(text.lines().filter(|line| line.starts_with("MNIST  ") && line.ends_with("  2")).count(), 6, "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("MNIST  ") && line.ends_with("  2")).count(), 9, "{text}");
 
     let photos = place.reproduce(&["table1", "--seeds", "1"]);
     let said = String::from_utf8(photos.stderr).unwrap();
@@ -201,10 +200,20 @@ fn a_dataset_that_is_not_there_stops_nothing_else() {
 #[test]
 fn nothing_is_run_to_show_what_is_there_or_where_somebody_else_is_at_work() {
     let place = Place::new();
-    let shown = place.reproduce(&["mnist", "--seeds", "1", "--show"]);
+    let shown = place.reproduce(&["mnist", "--seeds", "1", "--no-run"]);
     assert_eq!(shown.status.code(), Some(3));
-    assert!(String::from_utf8_lossy(&shown.stderr).starts_with("error: 5 of 5 runs are not there yet"));
-    assert!(String::from_utf8_lossy(&shown.stdout).contains("MNIST  6+2+2     PODNet  ghost model"));
+    assert!(String::from_utf8_lossy(&shown.stderr).starts_with("error: 8 of 8 runs are not there yet"));
+    assert!(
+        String::from_utf8_lossy(&shown.stdout).contains("MNIST  6+2+2     –       PODNet  ghost model, paper's timing")
+    );
+
+    // Both presets side by side unless one is asked for, on as many datasets as are named.
+    let both = place.reproduce(&["table3", "--dataset", "animals12", "--dataset", "awa43", "--seeds", "1", "--no-run"]);
+    assert!(String::from_utf8_lossy(&both.stderr).starts_with("error: 16 of 16 runs are not there yet"));
+    let text = String::from_utf8(both.stdout).unwrap();
+    for row in ["animals12  8+2x2     paper   PODNet  control", "awa43      33+5x2    tuned   PODNet  control"] {
+        assert!(text.contains(row), "{text}");
+    }
 
     let lock = std::fs::File::open(place.out().join(".lock")).unwrap();
     lock.lock().unwrap();
@@ -217,7 +226,7 @@ fn nothing_is_run_to_show_what_is_there_or_where_somebody_else_is_at_work() {
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
-        said.starts_with("error: cannot follow the recipe `mnist3-podnet`\n  `--set train.epoch=1`: unknown"),
+        said.starts_with("error: cannot follow the recipe `mnist3-podnet`\n  `--set train.epoch=1`: there is no key"),
         "{said}"
     );
     let left: Vec<_> = std::fs::read_dir(place.out()).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -232,12 +241,22 @@ fn a_run_that_fails_is_named_with_its_error_and_stops_nothing_else() {
     let mut bytes = std::fs::read(&labels).unwrap();
     bytes.truncate(bytes.len() - 1);
     std::fs::write(&labels, bytes).unwrap();
-    let output =
-        place.reproduce(&["table3", "mnist", "--stand-in", "animals12", "--seeds", "1", "--set", "train.lr=1e30"]);
+    let output = place.reproduce(&[
+        "table3",
+        "mnist",
+        "--dataset",
+        "animals12",
+        "--preset",
+        "tuned",
+        "--seeds",
+        "1",
+        "--set",
+        "train.lr=1e30",
+    ]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("there is no data for mnist"), "{said}");
     assert!(said.contains("animals12-zero-shot-podnet, seed 1 failed"), "{said}");
     assert!(said.contains("in task 1, epoch 1") || said.contains("diverged"), "{said}");
-    assert!(said.contains("3 of 8 runs failed: there is no data for mnist"), "{said}");
+    assert!(said.contains("4 of 12 runs failed: there is no data for mnist"), "{said}");
 }

@@ -82,7 +82,7 @@ fn the_recipes_of_the_tables_run_and_pass() {
     let folder = tempfile::tempdir().unwrap();
     let Some(root) = lay_out_few(folder.path()) else { return };
     let recipes = common::recipes_of("apy-");
-    assert_eq!(recipes.len(), 12);
+    assert_eq!(recipes.len(), 15);
     common::assert_recipes_pass(&recipes, &[format!("data.path={}", root.display())], folder.path());
 }
 
@@ -194,8 +194,8 @@ fn an_object_is_cut_out_by_its_box(root: &Path, data: &Apy) {
 fn the_view_is_the_papers(data: &Apy) {
     let text = "data = { kind = \"apy\" }\nscenario = { split = \"20+6x2\" }\n";
     let recipe = Recipe::parse(text, Path::new("r.toml")).unwrap().effective(data).unwrap();
-    assert_eq!((recipe.images.size, recipe.images.resize), (Some(224), Some(256)));
-    assert_eq!(recipe.images.normalization.unwrap().std, [0.2272, 0.2147, 0.2105]);
+    assert_eq!((recipe.images.size, data.resize()), (Some(224), 256));
+    assert_eq!(data.normalization().std, [0.2272, 0.2147, 0.2105]);
 }
 
 fn the_split_stays(root: &Path, data: &Apy) {

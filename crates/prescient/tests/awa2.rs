@@ -8,9 +8,11 @@ use prescient::catalogue::Scale;
 use prescient::data::{Awa2, Awa2Settings, Dataset, Matrix, Source, Subset};
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::learner::Silent;
+use prescient::protocol::Sealed;
 use prescient::scenario::{Order, Scenario};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const STANDARD_TEST: [&str; 10] = [
     "chimpanzee",
@@ -175,11 +177,19 @@ fn the_view_is_the_papers() {
     let data = Awa2::open(&root, &Awa2Settings::default()).unwrap();
     let text = "data = { kind = \"awa2\" }\nscenario = { split = \"25+5x5\" }\n";
     let recipe = Recipe::parse(text, Path::new("r.toml")).unwrap().effective(&data).unwrap();
-    assert_eq!((recipe.images.size, recipe.images.resize, recipe.images.flip), (Some(224), Some(256), Some(true)));
-    assert_eq!(recipe.images.normalization.unwrap().mean, [0.466, 0.459, 0.397]);
+    assert_eq!((recipe.images.size, recipe.images.flip), (Some(224), Some(true)));
+    let learned = |recipe: Recipe| {
+        let split = recipe.scenario.split.clone().unwrap();
+        let scenario = Scenario::in_order(data.order(&Order::Standard).unwrap(), &split).unwrap();
+        let data: Arc<dyn Dataset> = Arc::new(Awa2::open(&root, &Awa2Settings::default()).unwrap());
+        recipe.learn_settings(&Sealed::new(data, scenario))
+    };
+    let settings = learned(recipe);
+    assert_eq!((settings.view.size, settings.view.resize), (224, 256));
+    assert_eq!(settings.normalization.mean, [0.466, 0.459, 0.397]);
     // A smaller size keeps the proportion: 112 · 256 / 224.
     let smaller = Recipe::parse(&format!("{text}images = {{ size = 112 }}\n"), Path::new("r.toml")).unwrap();
-    assert_eq!(smaller.effective(&data).unwrap().images.resize, Some(128));
+    assert_eq!(learned(smaller.effective(&data).unwrap()).view.resize, 128);
 }
 
 /// The archive as it is published: everything in one folder of a zip.
@@ -224,17 +234,16 @@ fn a_whole_protocol_runs() {
     let folder = tempfile::tempdir().unwrap();
     let Some(root) = lay_out(folder.path(), &[5; 50]) else { return };
     let text = r#"
-        scenario = { split = "25+5x5", order = { kind = "proposed" } }
+        scenario = { split = "25+5x5", order = "proposed" }
         images = { size = 16 }
-        model = { backbone = { kind = "small-cnn", width = 4, features = 8 } }
-        train = { epochs = 1, batch = 64 }
+        model = { extractor = { kind = "small-cnn", width = 4, features = 8 } }
+        train = { epochs = 1, batch_size = 64 }
         finetune = { epochs = 1 }
         memory = { per_class = 2 }
     "#;
     let mut recipe = Recipe::parse(text, Path::new("r.toml")).unwrap();
     recipe.data = Source::Awa2(Awa2Settings { path: Some(root), ..Default::default() });
     let experiment = Experiment::new(recipe, tch::Device::Cpu).unwrap();
-    assert_eq!(experiment.recipe().images.resize, Some(18), "16 · 256 / 224");
     let record = experiment.run(&folder.path().join("run"), None, &mut Silent).unwrap();
     assert_eq!(record.evaluations().count(), 6);
     assert_eq!(record.start.classes[40..42], ["sheep", "dolphin"]);
@@ -245,10 +254,8 @@ fn a_whole_protocol_runs() {
 fn the_recipes_of_the_tables_run_and_pass() {
     let folder = tempfile::tempdir().unwrap();
     let Some(root) = lay_out(folder.path(), &[3; 50]) else { return };
-    // The one for features computed elsewhere is no row of a table, and reads no photos.
-    let mut recipes = common::recipes_of("awa2-");
-    recipes.retain(|(name, _)| !name.starts_with("awa2-features"));
-    assert_eq!(recipes.len(), 12);
+    let recipes = common::recipes_of("awa2-");
+    assert_eq!(recipes.len(), 15);
     common::assert_recipes_pass(&recipes, &[format!("data.path={}", root.display())], folder.path());
     let record = Record::read(&folder.path().join("awa2-podnet-ghost-svm/record.jsonl")).unwrap();
     assert_eq!((record.start.tasks.as_slice(), record.start.stamp()), ([25, 5, 5, 5, 5, 5].as_slice(), None));

@@ -78,13 +78,13 @@ fn a_run_killed_between_task_and_record_is_put_right() {
     assert!(bytes(&out) == whole);
 }
 
-/// A run of before `memory.repeat` and `train.tries`, which it had at their defaults all along.
+/// A run of before `memory.repeat` and `train.restarts`, which it had at their defaults all along.
 #[test]
 fn a_run_that_is_older_than_a_key_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     Experiment::new(small_recipe(), Device::Cpu).unwrap().run(&out, Some(2), &mut Silent).unwrap();
-    let lines = ["repeat = 1", "tries = 1"];
+    let lines = ["repeat = 1", "restarts = 1"];
     let files = [("recipe.toml", "\n"), ("record.jsonl", r"\n")];
     for (file, line) in files.iter().flat_map(|(file, end)| lines.map(|line| (file, format!("{line}{end}")))) {
         let text = std::fs::read_to_string(out.join(file)).unwrap();
@@ -101,7 +101,7 @@ fn resuming_on_other_data_is_refused() {
     let table = common::photo_folder(&folder.path().join("photos"), &["ant", "bee", "cat"]);
     let text = format!(
         "[data]\nkind = \"folder\"\npath = {:?}\nattributes = [{:?}]\n[scenario]\nsplit = \"2+1\"\n\
-         [model]\nbackbone = {{ kind = \"small-cnn\", width = 4 }}\n[train]\nepochs = 1\nbatch = 4\n",
+         [model]\nextractor = {{ kind = \"small-cnn\", width = 4 }}\n[train]\nepochs = 1\nbatch_size = 4\n",
         folder.path().join("photos"),
         table
     );
@@ -275,9 +275,8 @@ fn ucir_and_joint_training_run_too() {
     let folder = tempfile::tempdir().unwrap();
     let mut recipe = small_recipe();
     recipe.loss.distillation = DistillationKind::LessForget(Default::default());
-    recipe.loss.ranking.weight = 1.0;
     let record = run(recipe.clone(), &folder.path().join("ucir"));
-    assert_eq!(terms_of_task_2(&record), ["less-forget", "nca", "ranking"]);
+    assert_eq!(terms_of_task_2(&record), ["less-forget", "nca"]);
 
     recipe.scenario.split = Some("24".parse().unwrap());
     assert_eq!(run(recipe, &folder.path().join("joint")).evaluations().count(), 1);
@@ -292,7 +291,7 @@ fn a_validating_run_leaves_the_test_images_alone() {
     let spy = Arc::new(Spy { dataset, when, reads: Mutex::default() });
     let mut recipe = small_recipe();
     recipe.train.epochs = 1;
-    recipe.scenario.validate = Some(0.25);
+    recipe.scenario.val_fraction = Some(0.25);
     let experiment = Experiment::with_dataset(recipe, spy.clone(), Device::Cpu).unwrap();
     let record = experiment.run(&folder.path().join("run"), None, &mut Silent).unwrap();
     assert!(spy.reads.lock().unwrap().iter().all(|(_, sample)| sample.subset == Subset::Train));

@@ -9,7 +9,7 @@ use prescient::experiment::record::Epoch;
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::extractor::{ExtractorKind, SmallCnn};
 use prescient::ghost::GeneratorKind;
-use prescient::learner::{Event, Observer, Silent};
+use prescient::learner::{Event, Observer, Oracle, Reduction, Silent};
 use prescient::loss::DistillationKind;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,10 +20,10 @@ fn ghost_recipe() -> Recipe {
     recipe.train.epochs = 1;
     recipe.finetune.epochs = 1;
     recipe.complete.epochs = 3;
-    recipe.complete.batch = 256;
-    recipe.calibrate.give_up = 0.05;
+    recipe.complete.batch_size = 256;
+    recipe.calibrate.max_seen_drop = 0.05;
     recipe.ghosts.per_class = 20;
-    recipe.ghosts.unit = true;
+    recipe.ghosts.l2_normalize = true;
     let gmmn = prescient::ghost::generator::Gmmn { epochs: 5, lr: 1e-3, hidden: 32, ..Default::default() };
     recipe.ghosts.generator = GeneratorKind::Gmmn(gmmn);
     recipe
@@ -85,7 +85,7 @@ fn a_ghost_can_be_promoted() {
     recipe.ghosts.generator = GeneratorKind::Gaussian(Default::default());
     let [imprinted, whole, parts] = ["imprinted", "whole", "parts"].map(|name| folder.path().join(name));
     let without = run(recipe.clone(), &imprinted);
-    recipe.ghosts.promote = true;
+    recipe.ghosts.init_from_ghosts = true;
     let with = run(recipe.clone(), &whole);
     assert_eq!(epochs(&without, 2), epochs(&with, 2));
     assert_ne!(epochs(&without, 3), epochs(&with, 3));
@@ -95,8 +95,7 @@ fn a_ghost_can_be_promoted() {
     assert!(bytes(&whole) == bytes(&parts), "the resumed run gave another record");
 }
 
-/// Ghosts on top of the mean, or that do not teach the scale, change the first task that has them and none before; a limit
-/// to gradients changes the first task.
+/// Ghosts on top of the mean change the first task that has them and none before; a limit to gradients changes the first task.
 #[test]
 fn how_ghosts_and_gradients_count_is_heard() {
     let folder = tempfile::tempdir().unwrap();
@@ -107,15 +106,12 @@ fn how_ghosts_and_gradients_count_is_heard() {
         experiment.run(&folder.path().join(name), Some(2), &mut Silent).unwrap()
     };
     let whole = changed("whole", &|_| ());
-    let on_top = changed("on-top", &|recipe| recipe.ghosts.dilute = false);
-    let alone = changed("alone", &|recipe| recipe.ghosts.scale = false);
-    for other in [&on_top, &alone] {
-        assert_eq!(epochs(&whole, 1), epochs(other, 1));
-        assert_ne!(epochs(&whole, 2), epochs(other, 2));
-    }
+    let on_top = changed("on-top", &|recipe| recipe.ghosts.reduction = Reduction::Images);
+    assert_eq!(epochs(&whole, 1), epochs(&on_top, 1));
+    assert_ne!(epochs(&whole, 2), epochs(&on_top, 2));
     let ghost_loss = |record: &Record| epochs(record, 2).iter().find_map(|epoch| epoch.terms.get("nca-ghost").copied());
     assert!(ghost_loss(&on_top) > ghost_loss(&whole));
-    let clipped = changed("clipped", &|recipe| recipe.train.clip = Some(0.01));
+    let clipped = changed("clipped", &|recipe| recipe.train.grad_clip_norm = Some(0.01));
     assert_ne!(epochs(&whole, 1), epochs(&clipped, 1));
 }
 
@@ -132,9 +128,8 @@ fn ghosts_can_come_first() {
         let mut recipe = ghost_recipe();
         recipe.ghosts.generator = generator;
         recipe.train.epochs = 2;
-        recipe.ghosts.first = true;
-        recipe.ghosts.refresh = 1;
-        recipe.ghosts.promote = true;
+        recipe.ghosts.refresh_epochs = 1;
+        recipe.ghosts.init_from_ghosts = true;
         let [whole, parts] = ["whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
         let record = run(recipe.clone(), &whole);
         let first: BTreeSet<&str> =
@@ -161,9 +156,9 @@ fn ghosts_can_come_first() {
 fn a_ghost_of_the_first_task_can_be_promoted() {
     let folder = tempfile::tempdir().unwrap();
     let mut recipe = ghost_recipe();
-    recipe.ghosts.first = true;
+    recipe.ghosts.refresh_epochs = 1;
     let imprinted = run(recipe.clone(), &folder.path().join("imprinted"));
-    recipe.ghosts.promote = true;
+    recipe.ghosts.init_from_ghosts = true;
     let promoted = run(recipe, &folder.path().join("promoted"));
     assert_eq!(epochs(&imprinted, 1), epochs(&promoted, 1));
     assert_ne!(epochs(&imprinted, 2), epochs(&promoted, 2));
@@ -189,7 +184,7 @@ fn a_plane_is_drawn_as_it_is_made() {
     let lengths = |points: &Points| -> Vec<f32> { points.rows(2).map(|(_, row)| row[0].hypot(row[1])).collect() };
     for (name, generator) in [("gmmn", ghost_recipe().ghosts.generator), ("real", GeneratorKind::Real)] {
         let mut recipe = ghost_recipe();
-        recipe.model.backbone = ExtractorKind::SmallCnn(SmallCnn { features: 2, width: 8, norm: true });
+        recipe.model.extractor = ExtractorKind::SmallCnn(SmallCnn { features: 2, width: 8 });
         recipe.ghosts.generator = generator;
         let mut drawn = Drawn::default();
         Experiment::new(recipe, Device::Cpu).unwrap().run(&folder.path().join(name), Some(1), &mut drawn).unwrap();
@@ -212,8 +207,8 @@ fn a_plane_is_drawn_as_it_is_made() {
     }
 }
 
-/// Five epochs, ghosts drawn anew after every second: two are the same as without, the others are not. Task 2, the one that trains
-/// with ghosts, has planes at its start and at two renewals, and each time says how much is left to do.
+/// Five epochs, ghosts drawn anew after every second, from the first task on: each of two tasks has planes at its start and at two
+/// renewals, and each time says how much is left to do. Without, ghosts take part in the second task alone.
 #[test]
 fn ghosts_can_be_drawn_anew() {
     let folder = tempfile::tempdir().unwrap();
@@ -223,20 +218,22 @@ fn ghosts_can_be_drawn_anew() {
         recipe.train.epochs = 5;
         let run = |name: &str, refresh: usize| {
             let (mut recipe, mut stages) = (recipe.clone(), Stages::default());
-            recipe.ghosts.refresh = refresh;
+            recipe.ghosts.refresh_epochs = refresh;
             let experiment = Experiment::new(recipe, Device::Cpu).unwrap();
             (experiment.run(&folder.path().join(name), Some(2), &mut stages).unwrap(), stages)
         };
-        let (once, _) = run(&format!("{name}-once"), 0);
+        let ghosts =
+            |record: &Record, task| train(record, task).iter().all(|epoch| epoch.terms.contains_key("nca-ghost"));
+        let (once, stages) = run(&format!("{name}-once"), 0);
+        assert_eq!((ghosts(&once, 1), ghosts(&once, 2)), (false, true), "{name}");
+        assert_eq!((stages.of("svm").len(), stages.of("catch-up").len()), (1, 0), "{name}");
         let (anew, stages) = run(name, 2);
-        assert_eq!(train(&once, 1), train(&anew, 1));
-        let (once, anew) = (train(&once, 2), train(&anew, 2));
-        assert_eq!(once[..2], anew[..2]);
-        assert!(once.iter().zip(&anew).skip(2).all(|(once, anew)| once != anew), "{name}");
-        assert_eq!(stages.of("catch-up").len(), if name == "gmmn" { 2 } else { 0 }, "{name}");
-        assert_eq!(stages.of("svm").len(), 3, "{name}");
+        assert_eq!((ghosts(&anew, 1), ghosts(&anew, 2)), (true, true), "{name}");
+        // `g` learns a fresh `f` before the first task as well.
+        assert_eq!(stages.of("catch-up").len(), if name == "gmmn" { 5 } else { 0 }, "{name}");
+        assert_eq!(stages.of("svm").len(), 6, "{name}");
         // 12 classes of 20 images, 32 a batch: 8 steps an epoch. Then 6 of 20 and 12 old ones of 5: 6.
-        assert_eq!(stages.of("train"), [40, 30, 18, 6], "{name}");
+        assert_eq!(stages.of("train"), [40, 24, 8, 30, 18, 6], "{name}");
     }
 }
 
@@ -252,22 +249,16 @@ fn any_one_part_can_be_left_out() {
     let stages = |record: &Record| -> Vec<String> { record.epochs().map(|epoch| epoch.stage.clone()).collect() };
     let whole = left_out("whole", &|_| ());
     assert!(["nca-ghost", "svm-reg", "pod"].iter().all(|term| terms_of_task_2(&whole).contains(&term.to_string())));
-    let no_svm = left_out("svm", &|recipe| recipe.loss.latent.weight = 0.0);
+    let no_svm = left_out("svm", &|recipe| recipe.loss.svm_reg.weight = 0.0);
     assert!(!terms_of_task_2(&no_svm).contains(&"svm-reg".to_owned()));
     let no_distillation = left_out("distillation", &|recipe| recipe.loss.distillation = DistillationKind::None);
     assert!(!terms_of_task_2(&no_distillation).contains(&"pod".to_owned()));
     let no_memory = left_out("memory", &|recipe| recipe.memory.per_class = 0);
     assert!(!stages(&no_memory).contains(&"finetune".to_owned()), "nothing to balance with");
-    let no_balance = left_out("balance", &|recipe| {
-        recipe.finetune.epochs = 0;
-        recipe.complete.balanced = false;
-    });
+    let no_balance = left_out("balance", &|recipe| recipe.finetune.epochs = 0);
     assert!(!stages(&no_balance).contains(&"finetune".to_owned()));
     let no_ghosts = left_out("ghosts", &|recipe| recipe.ghosts.generator = GeneratorKind::None);
     assert!(no_ghosts.evaluations().all(|evaluation| evaluation.answers.unseen.is_none()));
-    let no_ghosts_in_training = left_out("training", &|recipe| recipe.ghosts.train = false);
-    assert!(terms_of_task_2(&no_ghosts_in_training).contains(&"nca".to_owned()));
-    assert!(no_ghosts_in_training.evaluations().next().unwrap().answers.unseen.is_some(), "it still guesses");
 }
 
 /// After task 1 twelve classes are seen and twelve are not; the base model has nothing to look at.
@@ -290,6 +281,43 @@ fn ghosts_can_be_inspected() {
     let base = folder.path().join("base");
     run(small_recipe(), &base);
     assert!(inspect(&base, None).err().unwrap().to_string().contains("imagines nothing"));
+}
+
+/// The control: proxies of seen classes train once more, nothing of the future is read or guessed, and what is learned before is the
+/// base model's.
+#[test]
+fn the_control_trains_seen_proxies_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = small_recipe();
+    recipe.complete.epochs = 3;
+    let base = run(recipe.clone(), &folder.path().join("base"));
+    recipe.complete.seen_only = true;
+    let out = folder.path().join("control");
+    let control = run(recipe, &out);
+    assert_audited(&out, false);
+    assert_eq!(control.start.oracle, None);
+    let completed = |record: &Record| -> Vec<usize> {
+        record.epochs().filter(|epoch| epoch.stage == "complete").map(|epoch| epoch.task).collect()
+    };
+    assert_eq!((completed(&base), completed(&control)), (vec![], vec![1, 1, 1, 2, 2, 2]));
+    assert_eq!((train(&base, 1), train(&base, 2)), (train(&control, 1), train(&control, 2)));
+    assert!(control.evaluations().all(|evaluation| evaluation.answers.unseen.is_none()));
+    let scores = |record: &Record| record.evaluations().next().unwrap().answers.seen.scores.clone();
+    assert_ne!(scores(&base), scores(&control), "other proxies answer");
+}
+
+/// Table 4, "w/ real features": actual features train, and the generator answers.
+#[test]
+fn an_oracle_of_the_training_still_answers_through_its_generator() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recipe = ghost_recipe();
+    let honest = run(recipe.clone(), &folder.path().join("honest"));
+    recipe.ghosts.oracle = Oracle::TrainingFeatures;
+    let oracle = run(recipe, &folder.path().join("oracle"));
+    assert!(oracle.start.oracle.as_ref().is_some_and(|said| said.contains("ghosts of the training")));
+    // Task 1 trains without ghosts: the same model, the same generator, the same answers.
+    assert_eq!(honest.evaluations().next(), oracle.evaluations().next());
+    assert_ne!(train(&honest, 2), train(&oracle, 2));
 }
 
 /// Features of actual future images: the seal is broken by name, and the record says so.
@@ -322,16 +350,16 @@ fn every_oracle_says_how_it_breaks_the_rules() {
     let real = GeneratorKind::Real;
     let partial = says("partial", &|recipe| {
         recipe.ghosts.generator = real.clone();
-        recipe.ghosts.pixels = true;
+        recipe.ghosts.oracle = Oracle::Partial;
     });
     assert!(partial.starts_with("partial oracle"), "{partial}");
     let full = says("full", &|recipe| recipe.scenario.split = Some("24".parse().unwrap()));
     assert!(full.starts_with("full oracle"), "{full}");
 
     let mut recipe = small_recipe();
-    recipe.ghosts.pixels = true;
+    recipe.ghosts.oracle = Oracle::Partial;
     let refused = Experiment::new(recipe, Device::Cpu).err().unwrap().to_string();
-    assert!(refused.contains("`ghosts.pixels`") && refused.contains("real"), "{refused}");
+    assert!(refused.contains("`ghosts.oracle`") && refused.contains("real"), "{refused}");
 }
 
 #[test]

@@ -24,12 +24,12 @@ const RECIPE: &str = r#"
     [scenario]
     split = "8+8+8"
     [model]
-    backbone = { kind = "resnet18", stem = "small", width = 16 }
+    extractor = { kind = "resnet18", stem = "small", width = 16 }
     [images]
-    crop = { kind = "shift", pixels = 3 }
+    crop = "shift 3"
     [train]
     epochs = 3
-    batch = 16
+    batch_size = 16
     lr = 0.01
     [finetune]
     epochs = 2
@@ -37,8 +37,7 @@ const RECIPE: &str = r#"
     per_class = 5
     [ghosts]
     per_class = 50
-    first = true
-    refresh = 1
+    refresh_epochs = 1
     generator = { kind = "gmmn", epochs = 5, lr = 1e-3, hidden = 32 }
     [complete]
     epochs = 2
@@ -49,7 +48,7 @@ fn drawn() -> Synthetic {
 }
 
 fn run(compute: Compute, dataset: Arc<dyn Dataset>, device: Device) -> Record {
-    let dataset = Arc::new(CachedDataset::new(dataset, u64::from(compute.keep_mib) << 20));
+    let dataset = Arc::new(CachedDataset::new(dataset, u64::from(compute.cache_mib) << 20));
     let recipe = Recipe { compute, ..Recipe::parse(RECIPE, Path::new("same_seed.toml")).unwrap() };
     let folder = tempfile::tempdir().unwrap();
     let experiment = Experiment::with_dataset(recipe, dataset, device).unwrap();
@@ -64,9 +63,9 @@ fn runs(device: Device) -> (Record, Vec<(&'static str, Record)>) {
     let usual = Compute::default();
     let as_it_comes = run(usual, Arc::new(drawn()), device);
     let others = vec![
-        ("no recordings", run(Compute { graphs: false, ..usual }, Arc::new(drawn()), device)),
-        ("no kernels", run(Compute { kernels: false, ..usual }, Arc::new(drawn()), device)),
-        ("nothing kept", run(Compute { keep_mib: 0, ..usual }, Arc::new(drawn()), device)),
+        ("no recordings", run(Compute { cuda_graphs: false, ..usual }, Arc::new(drawn()), device)),
+        ("no kernels", run(Compute { fused_kernels: false, ..usual }, Arc::new(drawn()), device)),
+        ("nothing kept", run(Compute { cache_mib: 0, ..usual }, Arc::new(drawn()), device)),
         ("a pack", run(usual, Arc::new(Pack::open(&path).unwrap()), device)),
     ];
     (as_it_comes, others)

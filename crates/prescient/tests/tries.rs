@@ -17,9 +17,8 @@ fn ghost_recipe(generator: GeneratorKind) -> Recipe {
     let mut recipe = small_recipe();
     recipe.complete.epochs = 3;
     recipe.ghosts.per_class = 20;
-    recipe.ghosts.first = true;
-    recipe.ghosts.refresh = 1;
-    recipe.ghosts.promote = true;
+    recipe.ghosts.refresh_epochs = 1;
+    recipe.ghosts.init_from_ghosts = true;
     recipe.ghosts.generator = generator;
     recipe
 }
@@ -30,7 +29,7 @@ fn gmmn() -> GeneratorKind {
 
 fn run(mut recipe: Recipe, seed: u32, tries: usize, out: &Path) -> Record {
     recipe.seed = seed;
-    recipe.train.tries = tries;
+    recipe.train.restarts = tries;
     Experiment::new(recipe, Device::Cpu).unwrap().run(out, Some(1), &mut Silent).unwrap()
 }
 
@@ -97,7 +96,7 @@ fn tries_of_the_ghost_model_resume() {
     let folder = tempfile::tempdir().unwrap();
     for (name, generator) in [("gmmn", gmmn()), ("real", GeneratorKind::Real)] {
         let mut recipe = ghost_recipe(generator);
-        recipe.train.tries = 3;
+        recipe.train.restarts = 3;
         let [whole, parts] = ["whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
         let record = common::run(recipe.clone(), &whole);
         assert_eq!(numbers(&epochs(&record, "try")), (1..=6).map(|epoch| (1, epoch)).collect::<Vec<_>>(), "{name}");

@@ -47,7 +47,7 @@ pub(super) struct Pack {
 
     /// An image to leave out, for `folder`, as in `train/cat/0001.jpg`; can be given several times
     #[arg(long, value_name = "PATH")]
-    leave_out: Vec<String>,
+    exclude: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -80,7 +80,7 @@ impl Pack {
                     ScaleName::UnitL2 => Scale::UnitL2,
                     ScaleName::Range => Scale::Range,
                 },
-                leave_out: self.leave_out,
+                exclude: self.exclude,
                 ..FolderSettings::new(self.path)
             }),
             Name::Awa2 => Source::Awa2(Awa2Settings { path, ..Default::default() }),

@@ -8,8 +8,9 @@ use crate::device::DeviceName;
 use crate::output;
 use clap::{Args, ValueEnum};
 use prescient::error::{ReproduceError, Result, RunError};
+use prescient::experiment::{PRESETS, Preset};
 use prescient::report::Format;
-use prescient::report::paper::{PaperTable, TABLES};
+use prescient::report::paper::{PaperTable, TABLES, Wanted as Rows};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -21,9 +22,10 @@ use work::Work;
 #[command(after_help = "Examples:
   prescient reproduce mnist                             digits: three tasks and six
   prescient reproduce table1 --device cuda --jobs 3     AwA2 and aP&Y, three runs at a time
-  prescient reproduce all --stand-in animals50          the same rows on photos at hand
-  prescient reproduce all --stand-in animals12 --seeds 1 --set train.epochs=2 --out runs/smoke
-  prescient reproduce table1 --show                     runs nothing: tables of what is there
+  prescient reproduce table1 --preset paper             the paper's settings alone
+  prescient reproduce all --dataset animals50           the same rows on other photos
+  prescient reproduce all --dataset animals12 --seeds 1 --set train.epochs=2 --out runs/smoke
+  prescient reproduce table1 --no-run                   runs nothing: tables of what is there
 
 Each row and seed is a run folder below --out, `RECIPE-seedN`. What is finished is not run again,
 what was interrupted goes on, and a folder with a run of another recipe is refused. A row that
@@ -32,7 +34,7 @@ runs: table1.md, table1.csv, table1.tex, …; `logs` has what each run said.
 
 Several runs at a time gain on a GPU, where one run seldom fills the device; on a CPU they share
 its cores. Exit codes: 0 every row is there, 2 a run failed, 3 nothing failed but some rows are not
-there, for want of their data or because of --show. See docs/guide/reproduce.md.")]
+there, for want of their data or because of --no-run. See docs/guide/reproduce.md.")]
 pub(super) struct Reproduce {
     /// Which tables
     #[arg(required = true, value_enum)]
@@ -42,9 +44,13 @@ pub(super) struct Reproduce {
     #[arg(long, value_delimiter = ',', default_value = "1,2,3", value_name = "SEEDS")]
     seeds: Vec<u32>,
 
-    /// Photos to use in place of AwA2's and aP&Y's
-    #[arg(long, value_enum)]
-    stand_in: Option<StandIn>,
+    /// The photos of tables 1 to 4; can be given several times [default: awa2 and apy, the paper's]
+    #[arg(long = "dataset", value_name = "NAME", value_enum)]
+    datasets: Vec<Name>,
+
+    /// Whose settings: the paper's printed ones, ours, or both, side by side; can be given several times
+    #[arg(long = "preset", value_name = "PRESET", value_enum, default_value = "both")]
+    presets: Vec<WhosePreset>,
 
     /// Where to compute
     #[arg(long, value_enum, default_value = "auto")]
@@ -64,7 +70,7 @@ pub(super) struct Reproduce {
 
     /// Run nothing: make the tables from the runs that are there
     #[arg(long)]
-    show: bool,
+    no_run: bool,
 }
 
 /// What to reproduce.
@@ -84,13 +90,30 @@ enum What {
     All,
 }
 
-/// Photos in place of AwA2's and aP&Y's.
+/// The photos of tables 1 to 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StandIn {
+enum Name {
+    /// Animals with Attributes 2: the paper's
+    Awa2,
+    /// Attribute Pascal and Yahoo: the paper's
+    Apy,
     /// Twelve animals of Tiny-ImageNet
     Animals12,
     /// Fifty animals of Tiny-ImageNet, the shape of AwA2
     Animals50,
+    /// 43 of AwA2's animals, other photos, with AwA2's attributes
+    Awa43,
+}
+
+/// Whose settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WhosePreset {
+    /// The paper's printed settings
+    Paper,
+    /// Ours
+    Tuned,
+    /// Both
+    Both,
 }
 
 impl What {
@@ -99,21 +122,12 @@ impl What {
     }
 }
 
-impl StandIn {
-    fn name(self) -> &'static str {
-        match self {
-            StandIn::Animals12 => "animals12",
-            StandIn::Animals50 => "animals50",
-        }
-    }
-}
-
 impl Reproduce {
     pub(super) fn run(self) -> Result<()> {
         let tables: Vec<&PaperTable> =
             TABLES.iter().filter(|table| self.what.iter().any(|what| what.takes(table))).collect();
-        let stand_in = self.stand_in.map(StandIn::name);
-        let wanted = self.wanted(&tables, stand_in)?;
+        let rows = self.rows();
+        let wanted = self.wanted(&tables, &rows)?;
         fs::create_dir_all(&self.out).map_err(RunError::io(&self.out))?;
         let _lock = lock(&self.out)?;
 
@@ -121,7 +135,7 @@ impl Reproduce {
         for run in &wanted {
             match run.state() {
                 Ok(State::Finished) => work.skip(),
-                Ok(state) if !self.show => work.add(run, state),
+                Ok(state) if !self.no_run => work.add(run, state),
                 Ok(_) => work.leave(),
                 Err(error) => work.fails(run, &error),
             }
@@ -129,14 +143,29 @@ impl Reproduce {
         work.check_data();
         work.carry_out()?;
 
-        self.print_tables(&tables, stand_in, &wanted, &work)?;
+        self.print_tables(&tables, &rows, &wanted, &work)?;
         self.verdict(wanted.len(), &work)
     }
 
+    /// Which rows are asked for.
+    fn rows(&self) -> Rows {
+        let takes = |preset: &Preset| {
+            self.presets.iter().any(|whose| match whose {
+                WhosePreset::Both => true,
+                WhosePreset::Paper => *preset == Preset::Paper,
+                WhosePreset::Tuned => *preset == Preset::Tuned,
+            })
+        };
+        let named = |name: &Name| name.to_possible_value().expect("no dataset is hidden").get_name().to_owned();
+        let datasets: Vec<String> = self.datasets.iter().map(named).collect();
+        let presets = PRESETS.into_iter().filter(takes).collect();
+        Rows { datasets: if datasets.is_empty() { Rows::default().datasets } else { datasets }, presets }
+    }
+
     /// Each run of the tables once, with its recipe as it will be followed.
-    fn wanted(&self, tables: &[&PaperTable], stand_in: Option<&str>) -> Result<Vec<Wanted>> {
+    fn wanted(&self, tables: &[&PaperTable], rows: &Rows) -> Result<Vec<Wanted>> {
         let mut recipes: Vec<String> = Vec::new();
-        for section in tables.iter().flat_map(|table| table.sections(stand_in)) {
+        for section in tables.iter().flat_map(|table| table.sections(rows)) {
             recipes.extend(section.rows.into_iter().map(|row| row.recipe));
         }
         let mut named = BTreeSet::new();
@@ -148,13 +177,7 @@ impl Reproduce {
     }
 
     /// Prints the tables and writes them beside the runs.
-    fn print_tables(
-        &self,
-        tables: &[&PaperTable],
-        stand_in: Option<&str>,
-        wanted: &[Wanted],
-        work: &Work<'_>,
-    ) -> Result<()> {
+    fn print_tables(&self, tables: &[&PaperTable], rows: &Rows, wanted: &[Wanted], work: &Work<'_>) -> Result<()> {
         let outcomes = wanted::outcomes(wanted.iter().filter(|run| !work.failed(run)))?;
         let mut notes = Vec::new();
         if !self.sets.is_empty() {
@@ -162,7 +185,7 @@ impl Reproduce {
         }
         let mut text = String::new();
         for table in tables {
-            let filled = table.filled(stand_in, &outcomes, &notes);
+            let filled = table.filled(rows, &outcomes, &notes);
             text.push_str(&filled.render(Format::Text));
             text.push('\n');
             for (format, ending) in [(Format::Markdown, "md"), (Format::Csv, "csv"), (Format::Latex, "tex")] {

@@ -1,8 +1,7 @@
 //! The runs that tables need, and what is there of them.
 
-use crate::recipes;
 use prescient::error::{ReproduceError, Result, RunError, While};
-use prescient::experiment::{Recipe, Record, RunFolder, differences, overridden};
+use prescient::experiment::{Recipe, Record, RunFolder, differences, overridden, recipes};
 use prescient::report::paper::{Outcome, Outcomes};
 use std::path::{Path, PathBuf};
 

@@ -23,9 +23,15 @@ impl Scale {
         match self {
             Scale::None => {}
             Scale::UnitL2 => rows.iter_mut().for_each(|row| {
-                let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
+                let squares = row.iter().map(|value| value * value).sum::<f32>();
+                if squares.is_normal() {
+                    row.iter_mut().for_each(|value| *value /= squares.sqrt());
+                    return;
+                }
+                // Numbers whose squares do not fit into single precision, or zeros.
+                let length = row.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
                 if length > 0.0 {
-                    row.iter_mut().for_each(|value| *value /= length);
+                    row.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
                 }
             }),
             Scale::Range => {
@@ -63,6 +69,17 @@ mod tests {
     fn a_row_of_length_one() {
         assert_eq!(scaled(Scale::UnitL2), [[0.6, 0.8], [0.0, 0.0], [-1.0, 0.0]]);
         assert_eq!(scaled(Scale::None), [[3.0, 4.0], [0.0, 0.0], [-1.0, 0.0]]);
+    }
+
+    #[test]
+    fn large_and_small_numbers_have_a_length_too() {
+        let names = vec!["ant".to_owned(), "bee".to_owned()];
+        let rows = vec![vec![3e30, 4e30], vec![3e-30, 4e-30]];
+        let catalogue = Catalogue::new(names, vec!["a".to_owned(), "b".to_owned()], rows);
+        let scaled = Scale::UnitL2.scaled(&catalogue);
+        for class in [ClassId(0), ClassId(1)] {
+            assert!((scaled.attributes(class)[0] - 0.6).abs() < 1e-6, "{:?}", scaled.attributes(class));
+        }
     }
 
     /// a runs from −1 to 3, b from 0 to 4.

@@ -69,9 +69,9 @@ impl ReproduceError {
             Self::Failed { .. } => {
                 "each is named above; mend the cause and give the same command again: finished runs are kept".into()
             }
-            Self::NotRun { .. } => "the same command without `--show` runs them".into(),
+            Self::NotRun { .. } => "the same command without `--no-run` runs them".into(),
             Self::NoData { .. } => {
-                "fetch it as said above and give the same command again, or use what is at hand: `--stand-in animals50`"
+                "fetch it as said above and give the same command again, or use what is at hand: `--dataset animals50`"
                     .into()
             }
         })

@@ -158,6 +158,23 @@ impl Run {
         Slots::new(self.tasks[task - 1].present.range().end, self.classes)
     }
 
+    /// The same run with no offset on the scores of seen classes.
+    pub fn without_offset(&self) -> Self {
+        let mut run = self.clone();
+        for task in &mut run.tasks {
+            if let Some(confusion) = task.answers.uncalibrated(self.classes) {
+                task.confusion = confusion;
+            }
+            task.answers.own_offset = None;
+        }
+        run
+    }
+
+    /// Whether the model takes an offset off the scores of seen classes after some task.
+    pub fn has_offset(&self) -> bool {
+        self.tasks.iter().any(|task| task.answers.own_offset.is_some_and(|offset| offset != 0.0))
+    }
+
     /// All classes.
     pub fn all(&self) -> Slots {
         Slots::new(0, self.classes)

@@ -136,7 +136,7 @@ mod tests {
             change(&mut recipe);
             recipe.check().expect_err("nonsense").to_string()
         };
-        assert_eq!(says(&|recipe| recipe.train.lr = f64::NAN), "`train.lr` is nan; expected a number, at least 0");
+        assert_eq!(says(&|recipe| recipe.train.lr = f64::NAN), "`train.lr` is NaN; expected a number, at least 0");
         assert_eq!(
             says(&|recipe| recipe.train.grad_clip_norm = Some(0.0)),
             "`train.grad_clip_norm` is 0.0; expected a number, above 0"

@@ -74,11 +74,11 @@ pub const KEYS: &[Key] = &[
     key("data.path", Text("a path, or one below the data root"), "where the data lies")
         .of(&["mnist", "folder", "awa2", "apy", "pack", "features"])
         .unset("mnist, awa2, apy: the folder of that name below the data root; others: required"),
-    key("data.attributes", Other("a list of files; for awa2 `continuous` or `binary`"), "what is known of each class")
+    key("data.attributes", Other("files; for awa2 the word `continuous` or `binary`"), "what is known of each class")
         .of(&["folder", "awa2", "features"]),
     key("data.scale", Choice(&["none", "unit-l2", "range"]), "how the attributes of each source are scaled")
         .of(&["folder", "awa2", "apy", "features"]),
-    key("data.exclude", Other("a list of images such as `train/cat/0001.jpg`"), "images that are left out")
+    key("data.exclude", Other("images such as `train/cat/0001.jpg`"), "images that are left out")
         .of(&["folder"])
         .unset("none"),
     key("data.train", Whole(1, 10_000), "training images of each class").of(&["synthetic"]),

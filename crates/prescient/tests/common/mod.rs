@@ -30,10 +30,10 @@ pub fn small_recipe() -> Recipe {
         [scenario]
         split = "12+6+6"
         [model]
-        backbone = { kind = "small-cnn", features = 32, width = 8, norm = true }
+        extractor = { kind = "small-cnn", features = 32, width = 8 }
         [train]
         epochs = 2
-        batch = 32
+        batch_size = 32
         [finetune]
         epochs = 3
         [memory]
@@ -172,13 +172,12 @@ pub fn assert_audited(run: &Path, near: bool) {
 pub fn assert_recipes_pass(recipes: &[(String, String)], sets: &[String], at: &Path) {
     let small = [
         "images.size=16",
-        "model.backbone.width=4",
+        "model.extractor.width=4",
         "train.epochs=1",
         "finetune.epochs=1",
         "ghosts.per_class=20",
         "ghosts.generator.epochs=2",
         "complete.epochs=1",
-        "calibrate.one_in=0",
     ];
     let sets: Vec<String> = small.iter().map(ToString::to_string).chain(sets.iter().cloned()).collect();
     for (name, text) in recipes {
@@ -190,17 +189,11 @@ pub fn assert_recipes_pass(recipes: &[(String, String)], sets: &[String], at: &P
     }
 }
 
-/// Name and text of each recipe that comes along and whose name begins so.
+/// Name and text of each recipe that comes along and whose name begins so; rows of tables with our settings alone.
 pub fn recipes_of(data: &str) -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let named = files.map(|path| (path.file_stem().unwrap().to_string_lossy().into_owned(), path));
-    let mut found: Vec<(String, String)> = named
-        .filter(|(name, _)| name.starts_with(data))
-        .map(|(name, path)| (name, std::fs::read_to_string(path).unwrap()))
-        .collect();
-    found.sort();
-    found
+    let named = prescient::experiment::recipes::built_in().iter().filter(|recipe| recipe.name.starts_with(data));
+    let ours = named.filter(|recipe| !(recipe.is_row && recipe.name.ends_with("-paper")));
+    ours.map(|recipe| (recipe.name.clone(), recipe.text.clone())).collect()
 }
 
 /// The files of a folder, copied to another.

@@ -52,6 +52,11 @@ fn walk(table: &Table, above: &str) -> Result<(), Fault> {
         let name = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
         match (KEYS.iter().find(|key| key.name == name), value) {
             (Some(key), value) if key.allowed.takes(value) => fits_its_kind(key, table, above)?,
+            // `seed.x`: a key is no table.
+            (Some(_), Value::Table(inner)) if !inner.is_empty() => {
+                let inside = format!("{name}.{}", inner.keys().next().map_or("", String::as_str));
+                return Err(Fault { reason: format!("there is no key `{inside}`"), key: inside });
+            }
             (Some(key), value) => {
                 let reason = format!("`{name}` is {}; expected {}", shown(value), key.allowed.expected());
                 return Err(Fault { key: name, reason });
@@ -99,6 +104,7 @@ fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => format!("`{text}`"),
         Value::Table(_) => "a table".to_owned(),
+        Value::Float(number) => format!("{number:?}"),
         value => value.to_string(),
     }
 }
@@ -144,7 +150,7 @@ mod tests {
             ("train.epochs = 2.5", "`train.epochs` is 2.5; expected a whole number, 1 to 100000"),
             ("train.epochs = -1", "`train.epochs` is -1; expected a whole number, 1 to 100000"),
             ("train = 3", "`train` is 3; expected a table of keys"),
-            ("train.lr = nan", "`train.lr` is nan; expected a number, at least 0"),
+            ("train.lr = nan", "`train.lr` is NaN; expected a number, at least 0"),
             ("train.lr = 1e60", "`train.lr` is 1e60; expected a number, at least 0"),
             (
                 "calibrate.max_seen_drop = 1",

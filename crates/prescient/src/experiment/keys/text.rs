@@ -4,7 +4,6 @@ use crate::experiment::Recipe;
 use crate::experiment::difference::flat;
 use crate::experiment::keys::{Allowed, KEYS, Key};
 use crate::experiment::preset::{Preset, tuned_value};
-use std::collections::BTreeMap;
 
 /// Every key, a line each: its name, its type, what is allowed, its default, and what it means.
 pub fn keys_text() -> String {
@@ -54,7 +53,7 @@ fn defaults(key: &Key, preset: Preset) -> String {
     let value = |text: String| -> Option<String> {
         let recipe: Recipe = text.parse().expect("a recipe of defaults");
         let value = flat(&recipe).get(key.name)?.clone();
-        Some(value.trim_matches('"').to_owned())
+        Some(if value == "[]" { "none".to_owned() } else { value.trim_matches('"').to_owned() })
     };
     let head = format!("preset = \"{preset}\"\n");
     if key.of.is_empty() {
@@ -64,7 +63,7 @@ fn defaults(key: &Key, preset: Preset) -> String {
     if name == "path" {
         return String::new();
     }
-    let by_kind: BTreeMap<&str, String> = key
+    let by_kind: Vec<(&str, String)> = key
         .of
         .iter()
         .filter_map(|kind| {
@@ -72,7 +71,8 @@ fn defaults(key: &Key, preset: Preset) -> String {
             Some((*kind, value(format!("{head}[{above}]\nkind = \"{kind}\"\n{path}"))?))
         })
         .collect();
-    let mut values: Vec<&String> = by_kind.values().collect();
+    let mut values: Vec<&String> = by_kind.iter().map(|(_, value)| value).collect();
+    values.sort();
     values.dedup();
     match values[..] {
         [] => String::new(),

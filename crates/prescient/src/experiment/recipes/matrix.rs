@@ -1,5 +1,6 @@
 //! `tables.toml` expanded: each dataset with each row, in both presets; and variants of other recipes.
 
+use crate::experiment::difference::flatten;
 use crate::experiment::recipes::{BuiltIn, TABLES};
 use crate::experiment::{PRESETS, Preset};
 use serde::Deserialize;
@@ -42,6 +43,9 @@ struct Row {
     tables: String,
     #[serde(default)]
     start: Start,
+    /// Whether it breaks the rules of the setting.
+    #[serde(default)]
+    oracle: bool,
     /// What the paper reports for it.
     paper: Option<Reported>,
     recipe: Table,
@@ -95,7 +99,10 @@ pub(super) fn expanded(text: &str, files: &[(&str, &str)]) -> Result<Vec<BuiltIn
         let (_, base) = files.iter().find(|(file, _)| *file == variant.of).expect("a variant of a file");
         let mut recipe: Table = toml::from_str(base)?;
         merge(&mut recipe, &variant.recipe);
-        let head = format!("# {}.\n# As `{}`, with what differs below.\n", variant.about, variant.of);
+        let mut changed = BTreeMap::new();
+        flatten("", &variant.recipe, &mut changed);
+        let changed: Vec<String> = changed.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        let head = format!("# {}.\n# As `{}`, but for {}.\n", variant.about, variant.of, changed.join(", "));
         all.push(BuiltIn { text: written(&head, &name, &recipe), name, is_row: false });
     }
     for (data, dataset) in &datasets {
@@ -149,9 +156,10 @@ fn header(data: &str, dataset: &Dataset, row: &Row, preset: Preset) -> String {
     };
     let Dataset { title, needs, note, .. } = dataset;
     let mut text = format!(
-        "# {title}, {split}: {about}; {whose}.\n# {tables}. {reported}\n# {needs}\n",
+        "# {title}, {split}: {about}, {whose}.{oracle}\n# {tables}. {reported}\n# {needs}\n",
         split = split(dataset, row),
         about = row.about,
+        oracle = if row.oracle { " AN ORACLE." } else { "" },
         tables = row.tables
     );
     text.extend(note.iter().map(|note| format!("# {note}\n")));
