@@ -11,7 +11,7 @@ pub(super) const ENOUGH: usize = 6;
 pub(super) struct Ends(Vec<(usize, Instant)>);
 
 impl Observer for Ends {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         if let Event::Epoch { stage: "train", task, .. } = event {
             self.0.push((*task, Instant::now()));
         }

@@ -30,7 +30,7 @@ impl MmdStep {
         let target = mmd.target(&real);
         let round = || {
             for _ in 0..self.steps {
-                drop(mmd.slope(&target, &fake));
+                drop(mmd.value_and_grad(&target, &fake));
             }
             self.steps
         };

@@ -1,4 +1,4 @@
-//! The numbers behind `PerceptualHash::NEAR`, as `docs/data.md` shows them.
+//! The numbers behind `PerceptualHash::NEAR`, as `docs/guide/data.md` shows them.
 
 use clap::Args;
 use image::codecs::jpeg::JpegEncoder;

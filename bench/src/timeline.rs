@@ -146,7 +146,7 @@ struct Steps {
 }
 
 impl Observer for Steps {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         let now = self.began.elapsed().as_secs_f64();
         let mut seen = self.seen.lock().expect("nobody failed holding it");
         match event {

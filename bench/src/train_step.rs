@@ -3,7 +3,7 @@
 use clap::Args;
 use prescient::classifier::{CosineClassifier, Similarity, fresh_proxies};
 use prescient::engine::{Compute, Layout, Precision, Sgd};
-use prescient::extractor::{Backbone, Network, ResNet18, SmallCnn, Stem};
+use prescient::extractor::{ExtractorKind, Network, ResNet18, SmallCnn, Stem};
 use prescient::loss::{Distillation, Nca, Pod, Terms};
 use std::time::Instant;
 use tch::{Device, Kind, Tensor};
@@ -49,10 +49,14 @@ impl TrainStep {
         let device = super::device(&self.device);
         let mnist = self.net == "mnist";
         let (backbone, channels, size) = match mnist {
-            true => (Backbone::SmallCnn(SmallCnn { features: 64, ..Default::default() }), 1, self.size.unwrap_or(28)),
-            false => {
-                (Backbone::ResNet18(ResNet18 { stem: Stem::Small, ..Default::default() }), 3, self.size.unwrap_or(64))
+            true => {
+                (ExtractorKind::SmallCnn(SmallCnn { features: 64, ..Default::default() }), 1, self.size.unwrap_or(28))
             }
+            false => (
+                ExtractorKind::ResNet18(ResNet18 { stem: Stem::Small, ..Default::default() }),
+                3,
+                self.size.unwrap_or(64),
+            ),
         };
         let precision = match self.precision.as_str() {
             "fp32" => Precision::Fp32,
@@ -88,7 +92,7 @@ impl TrainStep {
             let extract = || network.extract(images, true);
             let (old, new) = match &teacher {
                 Some(teacher) => {
-                    let (old, new) = torch_shim::side_by_side(device, || teacher.look(images), extract);
+                    let (old, new) = torch_shim::side_by_side(device, || teacher.forward_eval(images), extract);
                     (Some(old), new)
                 }
                 None => (None, extract()),
@@ -119,7 +123,7 @@ impl TrainStep {
             };
             let seen = images();
             timed("images", &images);
-            timed("look", &|| network.look(&seen).features);
+            timed("look", &|| network.forward_eval(&seen).features);
             timed("extract", &|| network.extract(&seen, true).features);
             timed("loss", &|| loss(&seen));
             timed("step", &|| {
@@ -135,7 +139,7 @@ impl TrainStep {
                     });
                 };
                 recorded("g images", &|| drop(images()));
-                recorded("g look", &|| drop(network.look(&seen)));
+                recorded("g look", &|| drop(network.forward_eval(&seen)));
                 recorded("g extract", &|| drop(network.extract(&seen, true)));
                 recorded("g loss", &|| drop(loss(&seen)));
                 recorded("g backward", &|| loss(&seen).backward());

@@ -36,7 +36,7 @@ Examples:
   cargo xtask setup --cpu
   LIBTORCH=~/libtorch cargo xtask test
 
-`docs/setup.md` says what set-up does, how it works offline, and how to remove it.";
+`docs/guide/setup.md` says what set-up does, how it works offline, and how to remove it.";
 
 /// One command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

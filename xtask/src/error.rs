@@ -92,7 +92,7 @@ impl Error {
             Self::NotALink { .. } => "move it away, then run `cargo xtask setup` again".into(),
             Self::Pip { .. } => {
                 "pip's own message stands above; check the network, or the index and proxy pip is set to, and run the \
-                 same command again: what was complete is kept. `docs/setup.md` tells how to do it offline"
+                 same command again: what was complete is kept. `docs/guide/setup.md` tells how to do it offline"
                     .into()
             }
             Self::OtherWheel { .. } => {

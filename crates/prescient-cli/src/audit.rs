@@ -9,9 +9,9 @@ use std::path::PathBuf;
 /// Prove from a run's folder alone that it kept the rules, or judge a split made elsewhere
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  prescient audit runs/mine-seed0             six checks, and what gives the run's numbers
-  prescient audit runs/mine-seed0 --near      also test images that look like training images
-  prescient audit --split split.txt           lines `train PATH` and `test PATH`, or a CSV with `side,path`
+  prescient audit runs/mine-seed0                     six checks, and what gives the run's numbers
+  prescient audit runs/mine-seed0 --near-duplicates   also test images that look like training images
+  prescient audit --split split.txt                   lines `train PATH` and `test PATH`, or a CSV with `side,path`
 
 Neither data nor weights are needed: a run names each image that it learned from, kept and was tested on, by a hash of its
 pixels. The files of a split are compared by their pixels too where they are here. Exits with 1 if anything does not hold.")]
@@ -26,7 +26,7 @@ pub(super) struct Audit {
 
     /// Also look for test images that look like training images
     #[arg(long)]
-    near: bool,
+    near_duplicates: bool,
 
     /// Write it as JSON instead
     #[arg(long)]
@@ -37,7 +37,7 @@ impl Audit {
     pub(super) fn run(self) -> Result<()> {
         match (self.split, self.run) {
             (Some(path), _) => {
-                let found = audit_split(&path, self.near)?;
+                let found = audit_split(&path, self.near_duplicates)?;
                 output::print(&if self.json { found.to_json() + "\n" } else { found.text() })?;
                 match found.holds() {
                     true => Ok(()),
@@ -49,7 +49,7 @@ impl Audit {
             }
             (None, run) => {
                 let path = run.expect("clap asks for a run unless --split is given");
-                let found = audit(&path, self.near)?;
+                let found = audit(&path, self.near_duplicates)?;
                 output::print(&if self.json { found.to_json() + "\n" } else { found.text() })?;
                 match found.failed() {
                     0 => Ok(()),

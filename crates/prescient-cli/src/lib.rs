@@ -11,6 +11,7 @@ pub mod fetch;
 mod inspect;
 mod list;
 mod output;
+mod predict;
 mod progress;
 mod recipes;
 mod report;
@@ -19,7 +20,9 @@ mod run;
 
 use clap::{Parser, Subcommand};
 use prescient::error::Result;
+use std::io::IsTerminal;
 use std::process::ExitCode;
+use tracing::Level;
 
 /// Prescient continual learning: teach an image classifier its classes task by task, with a tiny memory of old images,
 /// and let it guess at classes whose images have not arrived yet.
@@ -46,6 +49,8 @@ enum Verb {
     Demo(demo::Demo),
     /// Run a recipe, or go on with a run that was stopped
     Run(run::Run),
+    /// Classify photos with a trained model
+    Predict(predict::Predict),
     /// Show what runs found, from their folders alone: as tables, as figures, or as a page
     Report(report::Report),
     /// Compare models over seeds: paired differences, intervals, and a verdict
@@ -68,15 +73,17 @@ enum Verb {
 pub fn main() -> ExitCode {
     torch_shim::tune_process();
     let arguments = Arguments::parse();
-    let level = ["warn", "info", "debug"][usize::from(arguments.verbose.min(2))];
+    let level = [Level::WARN, Level::INFO, Level::DEBUG][usize::from(arguments.verbose.min(2))];
     tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(format!("prescient={level}")))
+        .with_max_level(level)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .without_time()
         .init();
     let done = match arguments.verb {
         Verb::Demo(verb) => verb.run(),
         Verb::Run(verb) => verb.run(),
+        Verb::Predict(verb) => verb.run(),
         Verb::Report(verb) => verb.run(),
         Verb::Compare(verb) => verb.run(),
         Verb::Reproduce(verb) => verb.run(),

@@ -24,7 +24,7 @@ impl Progress {
 }
 
 impl Observer for Progress {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::TaskStarted { task, of } => {
                 self.task = format!("task {task}/{of}");
@@ -47,6 +47,7 @@ impl Observer for Progress {
                 let images: usize = exemplars.iter().map(|(_, images)| images.len()).sum();
                 tracing::info!("{} keeps {images} images of {} classes", self.task, exemplars.len());
             }
+            Event::Imagined { .. } => {}
             Event::Scattered { scatter, .. } => {
                 tracing::debug!("{} keeps {} features to be drawn", self.task, scatter.real.len());
             }

@@ -221,5 +221,5 @@ fn the_recipe_of_features_passes_its_audit() {
     prescient(
         ["run", name, "--out", "run"].into_iter().chain(sets.into_iter().flat_map(|set| ["--set", set])).collect(),
     );
-    assert_eq!(prescient(vec!["audit", "run", "--near"]).matches('✓').count(), 6);
+    assert_eq!(prescient(vec!["audit", "run", "--near-duplicates"]).matches('✓').count(), 6);
 }

@@ -1,4 +1,4 @@
-//! `docs/own-data.md`, followed to the letter: its files are written, its commands run, and they print what it shows.
+//! `docs/guide/own-photos.md`, followed to the letter: its files are written, its commands run, and they print what it shows.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../../prescient/tests/common/mod.rs"]
@@ -54,7 +54,8 @@ fn as_shown(line: &str, shown: &str) -> bool {
 
 #[test]
 fn the_guide_works_as_written() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/own-data.md")).unwrap();
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/own-photos.md")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let classes = ["lion", "bison", "ox", "tiger", "zebra", "donkey"];
     common::drawn_photos(&folder.path().join("photos"), &classes, 12, 4);

@@ -93,9 +93,9 @@ fn tensors_stay_in_their_rooms() {
 /// Each row of the map: what the paper says, `file`, `name in it`.
 #[test]
 fn the_paper_map_is_true() {
-    let map = std::fs::read_to_string(root().join("docs/paper-map.md")).unwrap();
+    let map = std::fs::read_to_string(root().join("docs/reference/paper-map.md")).unwrap();
     let mut rows = 0;
-    for line in map.lines().filter(|line| line.starts_with('|') && line.contains("`src/")) {
+    for line in map.lines().filter(|line| line.starts_with('|') && line.contains("`crates/")) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let file = cells[2].trim_matches('`');
         let text = std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("`{file}`: {error}"));
@@ -110,7 +110,7 @@ fn the_paper_map_is_true() {
 /// `errata N` in the code has its paragraph, and every paragraph of a built part its place in the code.
 #[test]
 fn errata_are_explained() {
-    let text = std::fs::read_to_string(root().join("docs/errata.md")).unwrap();
+    let text = std::fs::read_to_string(root().join("docs/reference/errata.md")).unwrap();
     let explained: BTreeSet<usize> =
         text.lines().filter_map(|line| line.strip_prefix("## ")?.split('.').next()?.parse().ok()).collect();
     for file in files(&library(), ".rs") {

@@ -12,7 +12,7 @@ use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use prescient::evaluation::Scatter;
 use prescient::experiment::{Experiment, Recipe, Record, RunFolder};
-use prescient::extractor::Backbone;
+use prescient::extractor::ExtractorKind;
 use prescient::ghost::GeneratorKind;
 use prescient::learner::Silent;
 use std::collections::BTreeSet;
@@ -28,18 +28,15 @@ fn runs() -> &'static Path {
     let folder = RUNS.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let mut base = Recipe { seed: 1, ..small_recipe() };
-        base.data = prescient::data::Source::Synthetic(prescient::data::SyntheticSettings {
-            train: 8,
-            test: 4,
-            ..Default::default()
-        });
+        let drawn = prescient::data::SyntheticSettings { train: 8, test: 4 };
+        base.data = prescient::data::Source::Synthetic(drawn);
         base.train.epochs = 1;
         base.finetune.epochs = 1;
         base.complete.epochs = 2;
         base.ghosts.per_class = 20;
         let mut wide = base.clone();
         wide.ghosts.generator = GeneratorKind::Gaussian(Default::default());
-        let Backbone::SmallCnn(cnn) = &mut base.model.backbone else { panic!("a small CNN") };
+        let ExtractorKind::SmallCnn(cnn) = &mut base.model.backbone else { panic!("a small CNN") };
         cnn.features = 2;
         let mut ghost = base.clone();
         ghost.ghosts.generator = GeneratorKind::Gaussian(Default::default());

@@ -9,24 +9,11 @@
 //! One proxy `θ_c` a class. The scale `η > 0` is learned: without it a cosine in [−1, 1] cannot train (errata 6).
 
 use crate::engine::norm::unit_rows;
-use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
-
-/// How alike a feature and a proxy are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Similarity {
-    /// The cosine, as in Eq. 1.
-    #[default]
-    Cosine,
-    /// Minus the squared distance of the two unit vectors, `2 cos − 2`: what the authors' code computes.
-    Distance,
-}
 
 /// Proxies and the scale.
 #[derive(Debug)]
 pub struct CosineClassifier {
-    similarity: Similarity,
     /// `θ`, a block a task: old blocks can be frozen while the newest learns.
     blocks: Vec<Tensor>,
     /// `ρ`, with `η = softplus(ρ)`: positive wherever the optimizer takes it.
@@ -39,20 +26,15 @@ const RAW_ONE: f64 = 0.541_324_854_612_918;
 
 impl CosineClassifier {
     /// No classes yet, `η = 1`.
-    pub fn new(similarity: Similarity, scale_learned: bool, device: Device) -> Self {
+    pub fn new(scale_learned: bool, device: Device) -> Self {
         let raw_scale = Tensor::from_slice(&[RAW_ONE as f32]).to_device(device);
-        Self {
-            similarity,
-            blocks: Vec::new(),
-            raw_scale: raw_scale.set_requires_grad(scale_learned),
-            learned: scale_learned,
-        }
+        Self { blocks: Vec::new(), raw_scale: raw_scale.set_requires_grad(scale_learned), learned: scale_learned }
     }
 
     /// From proxies, a block a task, and `ρ`, as a run folder keeps them.
-    pub fn from_parts(similarity: Similarity, scale_learned: bool, blocks: Vec<Tensor>, raw_scale: Tensor) -> Self {
+    pub fn from_parts(scale_learned: bool, blocks: Vec<Tensor>, raw_scale: Tensor) -> Self {
         let blocks = blocks.into_iter().map(|block| block.set_requires_grad(true)).collect();
-        Self { similarity, blocks, raw_scale: raw_scale.set_requires_grad(scale_learned), learned: scale_learned }
+        Self { blocks, raw_scale: raw_scale.set_requires_grad(scale_learned), learned: scale_learned }
     }
 
     /// How many classes have a proxy.
@@ -77,7 +59,7 @@ impl CosineClassifier {
 
     /// `ŷ / η` for features `[batch, width]`: `[batch, classes]`.
     pub fn similarities(&self, features: &Tensor) -> Tensor {
-        self.similarity.between(features, &self.proxies())
+        similarities(features, &self.proxies())
     }
 
     /// The proxies of each task.
@@ -96,15 +78,9 @@ impl CosineClassifier {
     }
 }
 
-impl Similarity {
-    /// Of each feature, `[batch, width]`, to each proxy, `[classes, width]`: `[batch, classes]`.
-    pub fn between(self, features: &Tensor, proxies: &Tensor) -> Tensor {
-        let cosines = unit_rows(features).matmul(&unit_rows(proxies).tr());
-        match self {
-            Similarity::Cosine => cosines,
-            Similarity::Distance => cosines * 2.0 - 2.0,
-        }
-    }
+/// The cosine of each feature, `[batch, width]`, and each proxy, `[classes, width]`: `[batch, classes]`.
+pub fn similarities(features: &Tensor, proxies: &Tensor) -> Tensor {
+    unit_rows(features).matmul(&unit_rows(proxies).tr())
 }
 
 /// The first proxies of classes about which nothing is known: Kaiming's, `[classes, width]`, drawn on the host.
@@ -129,7 +105,7 @@ mod tests {
     #[test]
     fn cosines_by_hand() {
         let (features, proxies) = (matrix([[3.0, 4.0]]), matrix([[1.0, 0.0], [0.0, 2.0], [-3.0, -4.0]]));
-        let cosines = Vec::<f64>::try_from(Similarity::Cosine.between(&features, &proxies).flatten(0, -1));
+        let cosines = Vec::<f64>::try_from(similarities(&features, &proxies).flatten(0, -1));
         for (found, expected) in cosines.expect("numbers").iter().zip([0.6, 0.8, -1.0]) {
             assert!((found - expected).abs() < 1e-12);
         }
@@ -138,25 +114,23 @@ mod tests {
     #[test]
     fn gradient_matches_finite_differences() {
         let proxies = matrix([[1.0, 0.5, 0.1], [-0.3, 2.0, 0.4]]);
-        for similarity in [Similarity::Cosine, Similarity::Distance] {
-            assert_gradient_matches(&matrix([[0.8, 0.1, -0.3], [0.2, 0.4, 0.1]]), |features| {
-                similarity.between(features, &proxies).square().sum(Kind::Double)
-            });
-        }
+        assert_gradient_matches(&matrix([[0.8, 0.1, -0.3], [0.2, 0.4, 0.1]]), |features| {
+            similarities(features, &proxies).square().sum(Kind::Double)
+        });
     }
 
     /// A feature of nothing but zeros, as ReLU can leave behind, must not poison the weights.
     #[test]
     fn a_zero_feature_has_a_finite_slope() {
         let features = matrix([[0.0, 0.0]]).set_requires_grad(true);
-        Similarity::Cosine.between(&features, &matrix([[1.0, 0.5]])).sum(Kind::Double).backward();
+        similarities(&features, &matrix([[1.0, 0.5]])).sum(Kind::Double).backward();
         let slopes = Vec::<f64>::try_from(features.grad().flatten(0, -1)).expect("numbers");
         assert!(slopes.iter().all(|slope| slope.is_finite()));
     }
 
     #[test]
     fn the_scale_starts_at_one() {
-        let classifier = CosineClassifier::new(Similarity::Cosine, true, Device::Cpu);
+        let classifier = CosineClassifier::new(true, Device::Cpu);
         assert_close(&classifier.scale(), 1.0);
     }
 
@@ -171,12 +145,9 @@ mod tests {
     #[test]
     fn golden_values_of_the_authors_functions() {
         let golden = golden();
-        let between = |similarity: Similarity| {
-            similarity.between(&golden.tensor("/classifier/features"), &golden.tensor("/classifier/weights"))
-        };
-        let expected = golden.tensor("/classifier/logits");
-        assert_close(&(between(Similarity::Distance) - &expected).abs().max(), 0.0);
-        assert_close(&(between(Similarity::Cosine) * 2.0 - 2.0 - expected).abs().max(), 0.0);
+        let cosines = similarities(&golden.tensor("/classifier/features"), &golden.tensor("/classifier/weights"));
+        // Theirs are minus the squared distance of the two unit vectors: 2 cos − 2.
+        assert_close(&(cosines * 2.0 - 2.0 - golden.tensor("/classifier/logits")).abs().max(), 0.0);
 
         let proxy = imprinted(&golden.tensor("/imprint/class_features"), &golden.tensor("/imprint/existing_weights"));
         assert_close(&(proxy - golden.tensor("/imprint/new_weight")).abs().max(), 0.0);

@@ -82,7 +82,14 @@ pub mod ghost;
 pub mod learner;
 pub mod loss;
 pub mod memory;
+pub mod predictor;
 pub mod protocol;
 pub mod report;
 pub mod scenario;
 pub mod seeds;
+
+pub use data::Image;
+pub use error::{Error, Result};
+pub use experiment::{Experiment, Recipe, Record};
+pub use learner::Learner;
+pub use predictor::{Prediction, Predictor};

@@ -170,7 +170,7 @@ impl Dataset for Spy {
 struct Clock(Arc<AtomicUsize>);
 
 impl Observer for Clock {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::TaskStarted { task, .. } => self.0.store(2 * task, Ordering::SeqCst),
             Event::StageStarted { stage: "evaluate", .. } => {
@@ -200,7 +200,7 @@ fn the_past_is_seen_as_often_as_the_recipe_says() {
 fn a_whole_experiment_reads_only_what_its_tasks_may_read() {
     let folder = tempfile::tempdir().unwrap();
     let when = Arc::new(AtomicUsize::new(0));
-    let dataset = Synthetic::new(&SyntheticSettings { train: 20, test: 8, ..Default::default() });
+    let dataset = Synthetic::new(&SyntheticSettings { train: 20, test: 8 });
     let spy = Arc::new(Spy { dataset, when: when.clone(), reads: Mutex::default() });
     let experiment = Experiment::with_dataset(small_recipe(), spy.clone(), Device::Cpu).unwrap();
     let record = experiment.run(&folder.path().join("run"), None, &mut Clock(when)).unwrap();
@@ -245,7 +245,7 @@ fn the_base_model_beats_fine_tuning_by_a_clear_margin() {
     let mut recipe = small_recipe();
     recipe.train.epochs = 5;
     recipe.memory.per_class = 10;
-    recipe.data = Source::Synthetic(SyntheticSettings { train: 40, test: 10, ..Default::default() });
+    recipe.data = Source::Synthetic(SyntheticSettings { train: 40, test: 10 });
     let base = run(recipe.clone(), &folder.path().join("base"));
     recipe.loss.distillation = DistillationKind::None;
     recipe.memory.per_class = 0;
@@ -288,7 +288,7 @@ fn ucir_and_joint_training_run_too() {
 fn a_validating_run_leaves_the_test_images_alone() {
     let folder = tempfile::tempdir().unwrap();
     let when = Arc::new(AtomicUsize::new(0));
-    let dataset = Synthetic::new(&SyntheticSettings { train: 20, test: 8, ..Default::default() });
+    let dataset = Synthetic::new(&SyntheticSettings { train: 20, test: 8 });
     let spy = Arc::new(Spy { dataset, when, reads: Mutex::default() });
     let mut recipe = small_recipe();
     recipe.train.epochs = 1;

@@ -7,7 +7,7 @@ use common::{Stages, assert_audited, bytes, features, run, small_recipe, terms_o
 use prescient::evaluation::{Points, Scatter, metrics};
 use prescient::experiment::record::Epoch;
 use prescient::experiment::{Experiment, Recipe, Record};
-use prescient::extractor::{Backbone, SmallCnn};
+use prescient::extractor::{ExtractorKind, SmallCnn};
 use prescient::ghost::GeneratorKind;
 use prescient::learner::{Event, Observer, Silent};
 use prescient::loss::DistillationKind;
@@ -174,7 +174,7 @@ fn a_ghost_of_the_first_task_can_be_promoted() {
 struct Drawn(Vec<Scatter>);
 
 impl Observer for Drawn {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         if let Event::Scattered { scatter, .. } = event {
             self.0.push((*scatter).clone());
         }
@@ -189,15 +189,15 @@ fn a_plane_is_drawn_as_it_is_made() {
     let lengths = |points: &Points| -> Vec<f32> { points.rows(2).map(|(_, row)| row[0].hypot(row[1])).collect() };
     for (name, generator) in [("gmmn", ghost_recipe().ghosts.generator), ("real", GeneratorKind::Real)] {
         let mut recipe = ghost_recipe();
-        recipe.model.backbone = Backbone::SmallCnn(SmallCnn { features: 2, width: 8, norm: true });
+        recipe.model.backbone = ExtractorKind::SmallCnn(SmallCnn { features: 2, width: 8, norm: true });
         recipe.ghosts.generator = generator;
         let mut drawn = Drawn::default();
         Experiment::new(recipe, Device::Cpu).unwrap().run(&folder.path().join(name), Some(1), &mut drawn).unwrap();
         let scatter = &drawn.0[0];
         let directions = lengths(&scatter.real).iter().all(|length| (length - 1.0).abs() < 1e-4);
         assert_eq!(directions, name == "gmmn", "{name}");
-        let longest = |points: &Points| lengths(points).into_iter().fold(0.0, f32::max);
-        let ratio = longest(&scatter.ghosts) / longest(&scatter.real);
+        let max_norm = |points: &Points| lengths(points).into_iter().fold(0.0, f32::max);
+        let ratio = max_norm(&scatter.ghosts) / max_norm(&scatter.real);
         assert!((0.3..3.0).contains(&ratio), "{name}: ghosts and images are drawn to one scale: {ratio}");
         assert_eq!(scatter.zones.len(), 12, "{name}");
         // Twenty of a class, and all of them are kept.
@@ -206,7 +206,7 @@ fn a_plane_is_drawn_as_it_is_made() {
             assert_eq!(theirs().count(), 20, "{name}");
             for (axis, centre) in zone.centre.iter().enumerate() {
                 let mean = theirs().map(|(_, row)| row[axis]).sum::<f32>() / 20.0;
-                assert!((mean - centre).abs() < 1e-4 * longest(&scatter.ghosts), "{name}: {mean} and {centre}");
+                assert!((mean - centre).abs() < 1e-4 * max_norm(&scatter.ghosts), "{name}: {mean} and {centre}");
             }
         }
     }

@@ -3,7 +3,7 @@
 //! `golden/resnet18.py` made the numbers. The weights are not kept but computed, here as there.
 
 use prescient::engine::{Compute, Layout};
-use prescient::extractor::{Backbone, Network, ResNet18, Stem};
+use prescient::extractor::{ExtractorKind, Network, ResNet18, Stem};
 use serde::Deserialize;
 use tch::{Device, Kind, Tensor, no_grad};
 
@@ -65,7 +65,7 @@ fn image(stream: u32, shape: [i64; 4]) -> Tensor {
 }
 
 fn network(size: i64) -> Network {
-    let backbone = Backbone::ResNet18(ResNet18 { stem: Stem::Imagenet, width: 64, last_relu: true });
+    let backbone = ExtractorKind::ResNet18(ResNet18 { stem: Stem::Imagenet, width: 64, last_relu: true });
     let network = Network::new(backbone, 3, size as usize, Compute::default(), Device::Cpu, 0);
     for (stream, (name, mut variable)) in (0..).zip(network.variables()) {
         no_grad(|| variable.copy_(&filled(&name, stream, &variable.size())));
@@ -117,14 +117,14 @@ fn features_and_maps_are_torchvisions() {
 fn a_teacher_sees_what_the_network_saw() {
     for stem in [Stem::Imagenet, Stem::Small, Stem::Tiny] {
         for layout in [Layout::Planes, Layout::ChannelsLast] {
-            let backbone = Backbone::ResNet18(ResNet18 { stem, width: 8, last_relu: false });
+            let backbone = ExtractorKind::ResNet18(ResNet18 { stem, width: 8, last_relu: false });
             let compute = Compute { layout, ..Default::default() };
             let network = Network::new(backbone, 3, 32, compute, Device::Cpu, 0);
             for (stream, (name, mut variable)) in (0..).zip(network.variables()) {
                 no_grad(|| variable.copy_(&filled(&name, stream, &variable.size())));
             }
             let images = image(7, [2, 3, 32, 32]);
-            let (seen, taught) = (network.look(&images), network.frozen().look(&images));
+            let (seen, taught) = (network.forward_eval(&images), network.frozen().forward_eval(&images));
             let gap = |a: &Tensor, b: &Tensor| f64::try_from((a - b).abs().max() / a.abs().max()).expect("a number");
             assert!(gap(&seen.features, &taught.features) < 1e-4, "{stem:?} {layout:?}");
             for (map, teachers) in seen.stages.iter().zip(&taught.stages) {

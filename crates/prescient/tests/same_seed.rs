@@ -45,7 +45,7 @@ const RECIPE: &str = r#"
 "#;
 
 fn drawn() -> Synthetic {
-    Synthetic::new(&SyntheticSettings { train: 12, test: 4, ..Default::default() })
+    Synthetic::new(&SyntheticSettings { train: 12, test: 4 })
 }
 
 fn run(compute: Compute, dataset: Arc<dyn Dataset>, device: Device) -> Record {

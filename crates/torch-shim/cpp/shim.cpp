@@ -253,7 +253,7 @@ int shim_clear_gradients(void *const *parameters, int count) {
 }
 
 int shim_sgd_step(void *const *parameters, void *const *velocities, int count, const void *rate, double momentum,
-                  double weight_decay, double longest) {
+                  double weight_decay, double max_norm) {
   return guarded([&] {
     const c10::AutoGradMode no_gradients(false);
     std::vector<at::Tensor> values, gradients, speeds;
@@ -271,9 +271,9 @@ int shim_sgd_step(void *const *parameters, void *const *velocities, int count, c
     if (!values.empty()) {
       // What gradients are divided by: 1, or by how much they are too long. It stays on the device.
       std::optional<at::Tensor> too_long;
-      if (longest > 0.0) {
+      if (max_norm > 0.0) {
         const auto length = at::stack(at::_foreach_norm(gradients)).to(at::kFloat).norm();
-        too_long = length.div(longest).clamp_min(1.0);
+        too_long = length.div(max_norm).clamp_min(1.0);
       }
       at::_fused_sgd_(values, gradients, speeds, weight_decay, momentum, borrowed(rate), /*dampening=*/0.0,
                       /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false, too_long);

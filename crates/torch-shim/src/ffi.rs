@@ -26,7 +26,7 @@ unsafe extern "C" {
         rate: *const C_tensor,
         momentum: f64,
         weight_decay: f64,
-        longest: f64,
+        max_norm: f64,
     ) -> c_int;
     pub(crate) fn shim_adam_step(
         parameters: *const *mut C_tensor,

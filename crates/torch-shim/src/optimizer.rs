@@ -17,8 +17,8 @@ pub fn clear_gradients(parameters: &[Tensor]) {
 }
 
 /// `v ← m·v + (∇ + d·θ)`, `θ ← θ − r·v` for every parameter that has a gradient. `rate` is a tensor of one value on the
-/// parameters' device; velocities start at 0. Where the gradients of all parameters together are longer than `longest`,
-/// they are shortened to that first, in place; `longest` is above 0.
+/// parameters' device; velocities start at 0. Where the gradients of all parameters together are longer than `max_norm`,
+/// they are shortened to that first, in place; `max_norm` is above 0.
 ///
 /// # Panics
 /// If there is not one velocity a parameter, of its kind and size.
@@ -28,7 +28,7 @@ pub fn sgd_step(
     rate: &Tensor,
     momentum: f64,
     weight_decay: f64,
-    longest: Option<f64>,
+    max_norm: Option<f64>,
 ) {
     assert_eq!(parameters.len(), velocities.len(), "one velocity a parameter");
     let (values, speeds) = (pointers(parameters), pointers(velocities));
@@ -41,7 +41,7 @@ pub fn sgd_step(
             rate.as_ptr(),
             momentum,
             weight_decay,
-            longest.unwrap_or(0.0),
+            max_norm.unwrap_or(0.0),
         )
     });
 }

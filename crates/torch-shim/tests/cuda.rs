@@ -88,7 +88,7 @@ fn deterministic_mode_multiplies_and_convolves() {
 #[test]
 fn a_graph_does_what_it_recorded() {
     let Some(_turn) = gpu() else { return };
-    let learn = |graphed: bool, longest: Option<f64>| -> f64 {
+    let learn = |graphed: bool, max_norm: Option<f64>| -> f64 {
         let weight = Tensor::ones([1], GPU).set_requires_grad(true);
         let (parameters, velocities) = (vec![weight.shallow_clone()], vec![Tensor::zeros([1], GPU)]);
         let (input, rate) = (Tensor::zeros([1], GPU), Tensor::zeros([1], GPU));
@@ -96,7 +96,7 @@ fn a_graph_does_what_it_recorded() {
             clear_gradients(&parameters);
             let loss = (&weight * &input - 3.0).square().sum(Kind::Float);
             loss.backward();
-            sgd_step(&parameters, &velocities, &rate, 0.9, 0.0, longest);
+            sgd_step(&parameters, &velocities, &rate, 0.9, 0.0, max_norm);
             loss
         };
         let mut graph = None;
@@ -114,8 +114,8 @@ fn a_graph_does_what_it_recorded() {
         }
         weight.double_value(&[0])
     };
-    for longest in [None, Some(0.5)] {
-        assert!((learn(true, longest) - learn(false, longest)).abs() < 1e-5, "{longest:?}");
+    for max_norm in [None, Some(0.5)] {
+        assert!((learn(true, max_norm) - learn(false, max_norm)).abs() < 1e-5, "{max_norm:?}");
     }
 }
 

@@ -17,7 +17,7 @@ const SHOWN: usize = 20;
   prescient data check awa2 data/awa2
   prescient data check folder photos --attributes animals.csv
   prescient data check features vectors --attributes animals.csv
-  prescient data check folder photos --leave-out train/cat/0001.jpg     as a recipe's `leave_out` does
+  prescient data check folder photos --exclude train/cat/0001.jpg       as a recipe's `exclude` does
 
 It opens every image, counts them class by class, and looks for what is missing, damaged, there twice or on both sides. It
 goes on to the end whatever it finds, and exits with 2 if something is wrong. What is only worth a look is told as such.")]
@@ -32,9 +32,9 @@ pub(super) struct Check {
     #[arg(long, value_name = "FILE")]
     attributes: Vec<PathBuf>,
 
-    /// An image that the recipe leaves out, for `folder`, as in `train/cat/0001.jpg`; can be given several times
+    /// An image that the recipe excludes, for `folder`, as in `train/cat/0001.jpg`; can be given several times
     #[arg(long, value_name = "PATH")]
-    leave_out: Vec<String>,
+    exclude: Vec<String>,
 
     /// Show every finding, and not just the first of each kind
     #[arg(long)]
@@ -56,7 +56,7 @@ impl Check {
             Name::Mnist => Checked::Mnist,
             Name::Folder => Checked::Folder {
                 attributes: self.attributes.iter().map(AttributeSource::new).collect(),
-                leave_out: self.leave_out,
+                exclude: self.exclude,
             },
             Name::Awa2 => Checked::Awa2,
             Name::Apy => Checked::Apy,

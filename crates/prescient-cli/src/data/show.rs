@@ -48,9 +48,7 @@ enum DatasetName {
 impl Show {
     pub(super) fn run(self) -> Result<()> {
         let source = match self.dataset {
-            DatasetName::Synthetic => {
-                Source::Synthetic(SyntheticSettings { train: self.count as usize, test: 1, ..Default::default() })
-            }
+            DatasetName::Synthetic => Source::Synthetic(SyntheticSettings { train: self.count as usize, test: 1 }),
             DatasetName::Mnist => Source::Mnist(MnistSettings { path: self.path }),
             DatasetName::Folder => Source::Folder(FolderSettings {
                 attributes: self.attributes.into_iter().map(AttributeSource::new).collect(),

@@ -32,7 +32,7 @@ runs: table1.md, table1.csv, table1.tex, …; `logs` has what each run said.
 
 Several runs at a time gain on a GPU, where one run seldom fills the device; on a CPU they share
 its cores. Exit codes: 0 every row is there, 2 a run failed, 3 nothing failed but some rows are not
-there, for want of their data or because of --show. See docs/reproduce.md.")]
+there, for want of their data or because of --show. See docs/guide/reproduce.md.")]
 pub(super) struct Reproduce {
     /// Which tables
     #[arg(required = true, value_enum)]

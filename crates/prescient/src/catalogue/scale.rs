@@ -8,29 +8,24 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// As they are.
-    #[default]
     None,
     /// Each class's row `E_c` to length 1, as xlsa17 and the authors' code have it. A row of zeros stays.
+    #[default]
     UnitL2,
     /// Each attribute from 0 to 1 over the classes. One that is the same for all becomes 0.
     Range,
 }
 
 impl Scale {
-    /// Whether nothing is scaled.
-    pub fn is_none(&self) -> bool {
-        *self == Scale::None
-    }
-
     /// The same classes with scaled attributes.
     pub fn scaled(self, catalogue: &Catalogue) -> Catalogue {
         let mut rows: Vec<Vec<f32>> = catalogue.rows().map(|(_, row)| row.to_vec()).collect();
         match self {
             Scale::None => {}
             Scale::UnitL2 => rows.iter_mut().for_each(|row| {
-                let length = row.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
+                let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
                 if length > 0.0 {
-                    row.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
+                    row.iter_mut().for_each(|value| *value /= length);
                 }
             }),
             Scale::Range => {

@@ -12,14 +12,12 @@ pub struct Catalogue {
     attribute_names: Vec<String>,
     /// Row by row, `[classes, attributes]`.
     attributes: Vec<f32>,
-    /// How many attributes come from each source, in order.
-    sources: Vec<usize>,
 }
 
 impl Catalogue {
     /// Classes of which nothing is known but the name.
     pub fn bare(names: Vec<String>) -> Self {
-        Self { names, attribute_names: Vec::new(), attributes: Vec::new(), sources: Vec::new() }
+        Self { names, attribute_names: Vec::new(), attributes: Vec::new() }
     }
 
     /// Classes with attributes, a row a class.
@@ -29,8 +27,7 @@ impl Catalogue {
     pub fn new(names: Vec<String>, attribute_names: Vec<String>, rows: Vec<Vec<f32>>) -> Self {
         assert_eq!(names.len(), rows.len(), "one row a class");
         assert!(rows.iter().all(|row| row.len() == attribute_names.len()), "one value an attribute");
-        let sources = vec![attribute_names.len()];
-        Self { names, attribute_names, attributes: rows.concat(), sources }
+        Self { names, attribute_names, attributes: rows.concat() }
     }
 
     /// How many classes there are.
@@ -63,39 +60,10 @@ impl Catalogue {
         &self.attribute_names
     }
 
-    /// `E_c`: the attributes of one class.
+    /// `E_c`: the attributes of one class, scaled as the dataset was opened with: what generators take.
     pub fn attributes(&self, class: ClassId) -> &[f32] {
         let width = self.attribute_names.len();
         &self.attributes[class.index() * width..][..width]
-    }
-
-    /// `E_c` as generators take it: the part of each source has length 1, so that no source drowns another by its units.
-    pub fn unit_attributes(&self, class: ClassId) -> Vec<f32> {
-        let mut row = self.attributes(class).to_vec();
-        let mut rest = row.as_mut_slice();
-        for &width in &self.sources {
-            let (part, after) = rest.split_at_mut(width);
-            let length = part.iter().map(|value| value * value).sum::<f32>().sqrt();
-            if length > 0.0 {
-                part.iter_mut().for_each(|value| *value /= length);
-            }
-            rest = after;
-        }
-        row
-    }
-
-    /// How many attributes come from each source, in order.
-    pub fn sources(&self) -> &[usize] {
-        &self.sources
-    }
-
-    /// The same, with attributes that come from so many sources.
-    ///
-    /// # Panics
-    /// If that does not add up to the attributes.
-    pub fn with_sources(self, sources: Vec<usize>) -> Self {
-        assert_eq!(sources.iter().sum::<usize>(), self.attribute_names.len(), "every attribute has a source");
-        Self { sources, ..self }
     }
 
     /// Every class with its row, in order.
@@ -108,7 +76,7 @@ impl Catalogue {
     /// # Panics
     /// If a row has another length than there are attribute names.
     pub fn with_rows(&self, rows: Vec<Vec<f32>>) -> Self {
-        Self { sources: self.sources.clone(), ..Self::new(self.names.clone(), self.attribute_names.clone(), rows) }
+        Self::new(self.names.clone(), self.attribute_names.clone(), rows)
     }
 
     /// The classes called `names`.
@@ -179,8 +147,7 @@ impl Catalogue {
         if names.is_empty() {
             return Err(malformed(None, "at least one class below the header", "none".to_owned()));
         }
-        let sources = vec![attribute_names.len()];
-        Ok(Self { names, attribute_names, attributes, sources })
+        Ok(Self { names, attribute_names, attributes })
     }
 
     /// The same classes in the order of `names`, each with its own row.
@@ -192,8 +159,7 @@ impl Catalogue {
             let class = self.find(name).expect("the caller has compared the names");
             self.attributes(class).to_vec()
         });
-        let arranged = Self::new(names.to_vec(), self.attribute_names.clone(), rows.collect());
-        Self { sources: self.sources.clone(), ..arranged }
+        Self::new(names.to_vec(), self.attribute_names.clone(), rows.collect())
     }
 
     /// Two sources side by side: for each class of this one, its attributes and then those of `other`.
@@ -207,8 +173,7 @@ impl Catalogue {
             [self.attributes(class), other.attributes(class)].concat()
         });
         let attribute_names = [self.attribute_names.clone(), other.attribute_names.clone()].concat();
-        let joined = Self::new(self.names.clone(), attribute_names, rows.collect());
-        Self { sources: [self.sources.clone(), other.sources].concat(), ..joined }
+        Self::new(self.names.clone(), attribute_names, rows.collect())
     }
 }
 
@@ -237,17 +202,6 @@ mod tests {
         let both = left.joined(&right);
         assert_eq!(both.attributes(ClassId(0)), [1.0, 4.0]);
         assert_eq!(both.attribute_names(), ["furry", "legs"]);
-    }
-
-    /// (3, 4) and (0, 10): each source by its own length, (0.6, 0.8, 0, 1), also once arranged; a row of zeros stays.
-    #[test]
-    fn sources_weigh_the_same() {
-        let left = read("class,a,b\ncat,3,4\nrock,0,0\n").expect("left");
-        let both = left.joined(&read("class,c,d\nrock,0,2\ncat,0,10\n").expect("right"));
-        assert_eq!(both.unit_attributes(ClassId(0)), [0.6, 0.8, 0.0, 1.0]);
-        let turned = both.arranged(&["rock".to_owned(), "cat".to_owned()]);
-        assert_eq!(turned.unit_attributes(ClassId(0)), [0.0, 0.0, 0.0, 1.0]);
-        assert_eq!(turned.unit_attributes(ClassId(1)), [0.6, 0.8, 0.0, 1.0]);
     }
 
     #[test]

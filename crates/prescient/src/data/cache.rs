@@ -127,7 +127,7 @@ mod tests {
     /// 24 classes, one image each of 32 × 32 × 3 = 3,072 bytes; room for ten.
     #[test]
     fn an_image_is_read_once_while_there_is_room() {
-        let drawn = Synthetic::new(&SyntheticSettings { train: 1, test: 1, ..Default::default() });
+        let drawn = Synthetic::new(&SyntheticSettings { train: 1, test: 1 });
         let counting = Arc::new(Counting(drawn, AtomicU64::new(0)));
         let cached = CachedDataset::new(counting.clone(), 10 * 3072);
         let samples = cached.samples(Subset::Train).to_vec();

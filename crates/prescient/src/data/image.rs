@@ -29,6 +29,12 @@ impl Image {
         Self { width: numbers.len() as u32, height: 1, channels: Self::NUMBERS, pixels }
     }
 
+    /// Reads and decodes a file (JPEG, PNG, BMP, GIF or WebP) to `channels` channels: 1 for grey, 3 for colour.
+    pub fn read(path: impl AsRef<Path>, channels: u8) -> Result<Self, DataError> {
+        let path = path.as_ref();
+        Self::decode(&std::fs::read(path).map_err(DataError::io(path))?, channels, path)
+    }
+
     /// Decodes a file's bytes (JPEG, PNG, BMP, GIF or WebP) to `channels` channels; `path` is named in the error.
     pub fn decode(bytes: &[u8], channels: u8, path: &Path) -> Result<Self, DataError> {
         let image = image::load_from_memory(bytes)

@@ -15,7 +15,7 @@ pub use datasets::{
     Apy, ApySettings, Awa2, Awa2Settings, Features, FeaturesSettings, Fit, Folder, FolderSettings, Matrix, Mnist,
     MnistSettings, Pack, PackSettings, Synthetic, SyntheticSettings, framed, pack,
 };
-pub use formats::{Files, Idx};
+pub use formats::{Files, Idx, is_image};
 pub use image::Image;
 pub use source::{DATASETS, DatasetInfo, Source, resolve, root};
 pub use transforms::{Augmentation, Crop, CropParams, Normalization, View, Window};

@@ -6,7 +6,7 @@ use torch_shim::Graph;
 
 /// Records `work`, which must not read a value back from the device. Where that does not work, a warning says so and
 /// there is none: whoever asked goes on without.
-pub fn recorded<T>(device: Device, work: impl FnOnce() -> T) -> Option<(Graph, T)> {
+pub fn capture<T>(device: Device, work: impl FnOnce() -> T) -> Option<(Graph, T)> {
     let reason = match catch_unwind(AssertUnwindSafe(|| Graph::record(device, work))) {
         Ok(Ok(recording)) => return Some(recording),
         Ok(Err(error)) => error.to_string(),
@@ -31,7 +31,7 @@ pub fn repeat(
     for number in 0..times {
         before(number);
         if number == 1 && records && device.is_cuda() {
-            recording = recorded(device, &work);
+            recording = capture(device, &work);
         }
         let result = match &recording {
             Some((graph, result)) => {
@@ -52,7 +52,7 @@ mod tests {
     /// A CPU records nothing, and does the work as it comes: 1, 2, 3, each doubled.
     #[test]
     fn without_a_gpu_work_is_done_as_it_comes() {
-        assert!(recorded(Device::Cpu, || ()).is_none());
+        assert!(capture(Device::Cpu, || ()).is_none());
         let input = Tensor::zeros([1], (Kind::Float, Device::Cpu));
         let mut results = Vec::new();
         let before = |number: usize| drop(input.shallow_clone().fill_(number as f64 + 1.0));

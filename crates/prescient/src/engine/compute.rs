@@ -9,17 +9,18 @@ use tch::{Device, Tensor};
 pub struct Compute {
     /// The precision of `f`'s products. Weights, losses (MMD too) and normalization stay in single precision.
     pub precision: Precision,
-    /// How images and maps lie in memory.
+    /// How images and maps lie in memory. Not a key of a recipe: benchmarks set it.
+    #[serde(skip)]
     pub layout: Layout,
-    /// Whether a GPU records a step and starts it again with one call.
-    pub graphs: bool,
+    /// Whether a GPU captures a step as a CUDA graph and replays it with one call.
+    pub cuda_graphs: bool,
     /// Whether a GPU uses kernels of our own, which do in one pass over memory what libtorch does in several.
-    pub kernels: bool,
-    /// Kernels that a GPU's cuDNN times for each convolution before it takes the fastest; with 0 it takes the one that it
-    /// believes to be. Timing takes seconds for each size of a batch and pays after some ten thousand steps.
-    pub tune: u8,
-    /// Decoded images kept at hand, at most, in MiB of memory.
-    pub keep_mib: u32,
+    pub fused_kernels: bool,
+    /// How many algorithms cuDNN times for each convolution before it takes the fastest; 0: it takes the one its heuristic
+    /// prefers. Timing takes seconds for each size of a batch and pays after some ten thousand steps.
+    pub cudnn_benchmark: u8,
+    /// Decoded images kept in memory, at most, in MiB.
+    pub cache_mib: u32,
 }
 
 impl Default for Compute {
@@ -27,10 +28,10 @@ impl Default for Compute {
         Self {
             precision: Precision::default(),
             layout: Layout::default(),
-            graphs: true,
-            kernels: true,
-            tune: 0,
-            keep_mib: 2048,
+            cuda_graphs: true,
+            fused_kernels: true,
+            cudnn_benchmark: 0,
+            cache_mib: 2048,
         }
     }
 }
@@ -51,8 +52,7 @@ pub enum Precision {
 }
 
 /// How images lie in memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// `channels-last` where that is faster: on a GPU, and on a CPU for large images.
     #[default]

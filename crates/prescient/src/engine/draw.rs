@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 static GENERATOR: Mutex<()> = Mutex::new(());
 
 /// What `draw` makes of the generator's numbers after `seed`.
-pub fn drawn<T>(seed: i64, draw: impl FnOnce() -> T) -> T {
+pub fn with_seed<T>(seed: i64, draw: impl FnOnce() -> T) -> T {
     let _alone = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
     tch::manual_seed(seed);
     draw()

@@ -234,7 +234,7 @@ mod tests {
     use crate::scenario::{Order, Scenario, Split};
 
     fn task_data(number: usize) -> Arc<TaskData> {
-        let dataset = Arc::new(Synthetic::new(&SyntheticSettings { train: 5, test: 2, ..Default::default() }));
+        let dataset = Arc::new(Synthetic::new(&SyntheticSettings { train: 5, test: 2 }));
         let classes = dataset.catalogue().len();
         let split: Split = format!("{}+3", classes - 3).parse().expect("a split");
         let scenario = Scenario::new(dataset.catalogue().names(), &Order::Listed, &split).expect("a scenario");

@@ -1,16 +1,24 @@
 //! How training is carried out: batches, optimizers, captured steps, precision.
 
 mod adam;
+mod batches;
 mod capture;
 mod compute;
+mod device_cache;
 mod draw;
 mod loader;
 pub mod norm;
 mod sgd;
+mod steps;
+mod tensors;
 
 pub use adam::Adam;
-pub use capture::{recorded, repeat};
+pub use batches::{DeviceBatch, DeviceTestBatch, Preprocessing, TaskBatches};
+pub use capture::{capture, repeat};
 pub use compute::{Compute, Layout, Precision, has_kernels, has_kernels_on};
-pub use draw::drawn;
+pub use device_cache::DeviceCache;
+pub use draw::with_seed;
 pub use loader::{Batch, Loader, Pass, TestBatch};
 pub use sgd::{Schedule, Sgd};
+pub use steps::{Steps, Values};
+pub use tensors::{TensorFile, write_tensors};

@@ -9,7 +9,6 @@
 //! tch's optimizer is tied to one store of variables; proxies come and go with the tasks, so this is our own (ADR 5);
 //! the arithmetic is libtorch's fused step.
 
-use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 use tch::{Kind, Tensor};
 
@@ -22,7 +21,7 @@ pub struct Sgd {
     rate: Tensor,
     momentum: f64,
     weight_decay: f64,
-    longest: Option<f64>,
+    max_norm: Option<f64>,
 }
 
 impl Sgd {
@@ -35,12 +34,12 @@ impl Sgd {
         let velocities = parameters.iter().map(Tensor::zeros_like).collect();
         let device = parameters.first().expect("something to learn").device();
         let rate = Tensor::zeros([1], (Kind::Float, device));
-        Self { parameters, velocities, rate, momentum, weight_decay, longest: None }
+        Self { parameters, velocities, rate, momentum, weight_decay, max_norm: None }
     }
 
-    /// The same, whose gradient is shortened to `longest` where it is longer.
-    pub fn clipped(self, longest: Option<f64>) -> Self {
-        Self { longest, ..self }
+    /// The same, whose gradient is shortened to `max_norm` where it is longer.
+    pub fn clipped(self, max_norm: Option<f64>) -> Self {
+        Self { max_norm, ..self }
     }
 
     /// The learning rate of the steps to come.
@@ -53,13 +52,12 @@ impl Sgd {
         torch_shim::clear_gradients(&self.parameters);
         loss.backward();
         let (momentum, weight_decay) = (self.momentum, self.weight_decay);
-        torch_shim::sgd_step(&self.parameters, &self.velocities, &self.rate, momentum, weight_decay, self.longest);
+        torch_shim::sgd_step(&self.parameters, &self.velocities, &self.rate, momentum, weight_decay, self.max_norm);
     }
 }
 
 /// How the learning rate falls over the epochs of a stage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
     /// Along half a cosine to 0, a step an epoch.
     #[default]
@@ -105,14 +103,14 @@ mod tests {
     /// Weight decay comes on top: θ = 10 and 0, d = 0.1, no momentum, r = 1: 10 − 0.6 − 1 and −0.8, 10 − 3 − 1 and −4.
     #[test]
     fn a_long_gradient_is_shortened_and_a_short_one_is_not() {
-        for (longest, expected) in [(Some(1.0), [8.4, -0.8]), (Some(10.0), [6.0, -4.0]), (None, [6.0, -4.0])] {
+        for (max_norm, expected) in [(Some(1.0), [8.4, -0.8]), (Some(10.0), [6.0, -4.0]), (None, [6.0, -4.0])] {
             let parameters = [10.0f32, 0.0].map(|value| Tensor::from_slice(&[value]).set_requires_grad(true));
-            let sgd = Sgd::new(parameters.each_ref().map(Tensor::shallow_clone), 0.0, 0.1).clipped(longest);
+            let sgd = Sgd::new(parameters.each_ref().map(Tensor::shallow_clone), 0.0, 0.1).clipped(max_norm);
             sgd.set_rate(1.0);
             sgd.step(&(&parameters[0] * 3.0 + &parameters[1] * 4.0).sum(Kind::Float));
             for (parameter, expected) in parameters.iter().zip(expected) {
                 let value = parameter.double_value(&[0]);
-                assert!((value - expected).abs() < 1e-6, "{longest:?}: {value}, not {expected}");
+                assert!((value - expected).abs() < 1e-6, "{max_norm:?}: {value}, not {expected}");
             }
         }
     }

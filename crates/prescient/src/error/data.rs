@@ -76,6 +76,20 @@ pub enum DataError {
         /// How many things.
         faults: usize,
     },
+    /// Nothing to answer for.
+    #[error("`{path}` has no photos")]
+    NoPhotos {
+        /// The folder, or standard input.
+        path: PathBuf,
+    },
+    /// Photos that could not be answered for.
+    #[error("{count} of {of} photos could not be read")]
+    NotAnswered {
+        /// How many.
+        count: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// A read that the setting forbids.
     #[error("task {task} must not read `{image}`: {reason}")]
     Sealed {
@@ -137,6 +151,8 @@ impl DataError {
             }
             Self::ByHand { steps, .. } => steps.clone(),
             Self::Faults { .. } => "each one is named above, with what to do about it".into(),
+            Self::NoPhotos { .. } => "photos are files that end in .jpg, .jpeg, .png, .bmp, .gif or .webp".into(),
+            Self::NotAnswered { .. } => "each one is named above; all others were answered".into(),
             Self::Sealed { .. } => {
                 "this is the rule of the setting, not a fault of the data; only an oracle may break it, by name".into()
             }

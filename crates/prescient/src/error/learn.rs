@@ -37,6 +37,17 @@ pub enum LearnError {
         /// From 1.
         task: usize,
     },
+    /// A model of feature rows is asked about images.
+    #[error("this model was trained on feature rows, not on images")]
+    NoImages,
+    /// An image that the model cannot take.
+    #[error("expected images of {expected} channels, found one of {found}")]
+    Channels {
+        /// 1 for grey, 3 for colour.
+        expected: u8,
+        /// What it has.
+        found: u8,
+    },
     /// libtorch failed.
     #[error("libtorch failed: {0}")]
     Torch(String),
@@ -61,6 +72,8 @@ impl LearnError {
             Self::NotFinite { .. } | Self::Diverged { .. } => {
                 "a smaller learning rate often helps: `--set train.lr=0.01`".into()
             }
+            Self::NoImages => "a model for photos is trained on photos: `data.kind = \"folder\"`".into(),
+            Self::Channels { expected, .. } => format!("decode images with `Image::decode(bytes, {expected}, path)`"),
             Self::Torch(_) => return None,
         })
     }

@@ -22,6 +22,22 @@ pub enum RecipeError {
         /// The parser's words, with line and column.
         reason: String,
     },
+    /// A key that is none, or a value that it does not take, with its line.
+    #[error("`{path}`, line {line}: {reason}")]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What is wrong, in words.
+        reason: String,
+    },
+    /// The same in a recipe that was made in code.
+    #[error("{reason}")]
+    Fault {
+        /// What is wrong, in words.
+        reason: String,
+    },
     /// A `--set` that cannot be read or does not fit.
     #[error("`--set {text}`: {reason}")]
     Override {
@@ -52,8 +68,8 @@ impl RecipeError {
     pub(super) fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Io { .. } | Self::Unknown { .. } => "`prescient list` names the recipes that come along".into(),
-            Self::Syntax { .. } | Self::Value { .. } => {
-                "`prescient list --keys` shows every key and its default".into()
+            Self::Syntax { .. } | Self::Key { .. } | Self::Fault { .. } | Self::Value { .. } => {
+                "`prescient list --keys` shows every key, what it takes and its default".into()
             }
             Self::Override { .. } => {
                 "write it as `--set train.epochs=3`; `prescient list --keys` shows every key and its default".into()

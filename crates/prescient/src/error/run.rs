@@ -66,6 +66,14 @@ pub enum RunError {
         /// The last one that can be looked at.
         last: usize,
     },
+    /// A task that is not finished.
+    #[error("task {task} of this run is not finished: {finished} are")]
+    NoSuchTask {
+        /// The task asked for.
+        task: usize,
+        /// How many are.
+        finished: usize,
+    },
     /// A base model.
     #[error("this run imagines nothing: its generator is `none` or `real`")]
     NoGhosts,
@@ -110,6 +118,7 @@ impl RunError {
                 "let a run finish a task that is not its last one first: after that nothing is still to come".into()
             }
             Self::NothingToInspect { last, .. } => format!("ask for one of the tasks 1 to {last}: `--task {last}`"),
+            Self::NoSuchTask { finished, .. } => format!("ask for one of the tasks 1 to {finished}"),
             Self::NoGhosts => "run a recipe with ghosts, such as `prescient run demo-ghost`".into(),
             Self::OtherData { .. } => {
                 "a run goes on with the very data it began with: bring it back, or start a new run".into()

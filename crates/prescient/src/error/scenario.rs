@@ -24,6 +24,14 @@ pub enum ScenarioError {
         /// What it should.
         classes: usize,
     },
+    /// An order that cannot be read.
+    #[error("the order `{text}` cannot be read: expected {expected}")]
+    Order {
+        /// As written.
+        text: String,
+        /// What can be read.
+        expected: &'static str,
+    },
     /// An order that the dataset does not know.
     #[error("the dataset has no order called `{order}`")]
     OrderUnknown {
@@ -72,10 +80,10 @@ impl ScenarioError {
                 (classes / 2).max(1)
             ),
             Self::OrderUnknown { .. } => {
-                "only `awa2` and `apy` know `standard` and `proposed`; `order = { kind = \"file\", path = \"order.txt\" }` \
-                 names any order"
+                "only `awa2` and `apy` know `standard` and `proposed`; `order = \"file order.txt\"` names any order"
                     .into()
             }
+            Self::Order { .. } => "`order = \"file order.txt\"` reads an order from a file, one class a line".into(),
             Self::OrderFile { .. } | Self::OrderLine { .. } | Self::OrderIncomplete { .. } => {
                 "an order file has the name of every class of the dataset once, one a line".into()
             }

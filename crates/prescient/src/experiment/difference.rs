@@ -10,10 +10,8 @@ pub fn differences(asked: &Recipe, run: &Recipe) -> Vec<String> {
     let mut asked = asked.clone();
     let (images, theirs) = (&mut asked.images, &run.images);
     images.size = images.size.or(theirs.size);
-    images.resize = images.resize.or(theirs.resize);
     images.crop = images.crop.or(theirs.crop);
     images.flip = images.flip.or(theirs.flip);
-    images.normalization = images.normalization.or(theirs.normalization);
     let (asked, run) = (flat(&asked), flat(run));
     let nothing = "nothing".to_owned();
     let keys: std::collections::BTreeSet<&String> = asked.keys().chain(run.keys()).collect();
@@ -27,13 +25,13 @@ pub fn differences(asked: &Recipe, run: &Recipe) -> Vec<String> {
 }
 
 /// `train.epochs` → `90`, for each key of the recipe.
-fn flat(recipe: &Recipe) -> BTreeMap<String, String> {
+pub(super) fn flat(recipe: &Recipe) -> BTreeMap<String, String> {
     let mut out = BTreeMap::new();
     flatten("", &Table::try_from(recipe).expect("a recipe is plain data"), &mut out);
     out
 }
 
-fn flatten(above: &str, table: &Table, out: &mut BTreeMap<String, String>) {
+pub(super) fn flatten(above: &str, table: &Table, out: &mut BTreeMap<String, String>) {
     for (key, value) in table {
         let key = if above.is_empty() { key.clone() } else { format!("{above}.{key}") };
         match value {

@@ -1,18 +1,24 @@
 //! A recipe carried out, from the first task to the last, and kept on disk.
 
+mod check;
 mod difference;
 mod events;
 mod folder;
 pub mod images;
+mod keys;
 mod overrides;
+mod preset;
 mod recipe;
+pub mod recipes;
 pub mod record;
 mod scatter;
 mod telemetry;
 
 pub use difference::differences;
 pub use folder::RunFolder;
+pub use keys::{Allowed, KEYS, Key, keys_text};
 pub use overrides::overridden;
+pub use preset::{PRESETS, Preset, tuned_changes};
 pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
 pub use telemetry::{Spent, StageSeconds};
@@ -21,8 +27,9 @@ use crate::data::{CachedDataset, Dataset, Source, fingerprint};
 use crate::engine::Precision;
 use crate::error::{LearnError, Result, RunError, While};
 use crate::evaluation::{Inspection, Scatter};
-use crate::learner::ghost::GhostLearner;
-use crate::learner::{Event, Observer};
+use crate::ghost::GeneratorKind;
+use crate::learner::{Evaluator, Event, GhostLearner, Learner, Observer};
+use crate::protocol::TaskData;
 use crate::protocol::{HeldOut, Sealed};
 use crate::scenario::{Order, Scenario};
 use crate::seeds::Seeds;
@@ -44,12 +51,12 @@ pub struct Experiment {
 impl Experiment {
     /// Opens the recipe's data and checks all that can be checked before the first step.
     pub fn new(recipe: Recipe, device: Device) -> Result<Self> {
-        recipe.check_data()?;
+        recipe.check()?;
         let dataset = recipe.data.open().when(|| format!("open the dataset `{}`", recipe.data.name()))?;
         let dataset: Arc<dyn Dataset> = match recipe.data {
             // In memory from the start.
             Source::Synthetic(_) | Source::Mnist(_) | Source::Pack(_) | Source::Features(_) => dataset,
-            _ => Arc::new(CachedDataset::new(dataset, u64::from(recipe.compute.keep_mib) << 20)),
+            _ => Arc::new(CachedDataset::new(dataset, u64::from(recipe.compute.cache_mib) << 20)),
         };
         Self::with_dataset(recipe, dataset, device)
     }
@@ -57,7 +64,7 @@ impl Experiment {
     /// The same on a dataset that is open already.
     pub fn with_dataset(recipe: Recipe, dataset: Arc<dyn Dataset>, device: Device) -> Result<Self> {
         let recipe = recipe.effective(dataset.as_ref())?;
-        let dataset = match recipe.scenario.validate {
+        let dataset = match recipe.scenario.val_fraction {
             Some(share) => Arc::new(HeldOut::new(dataset, share)),
             None => dataset,
         };
@@ -82,7 +89,7 @@ impl Experiment {
             seed: recipe.seed,
             device: if device.is_cuda() { "cuda" } else { "cpu" }.to_owned(),
             oracle: recipe.oracle(),
-            validated: recipe.scenario.validate,
+            validated: recipe.scenario.val_fraction,
             data: fingerprint(dataset.as_ref()),
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),
@@ -99,7 +106,7 @@ impl Experiment {
     pub fn run(&self, out: &Path, stop_after: Option<usize>, observer: &mut dyn Observer) -> Result<Record> {
         let mut folder = RunFolder::create(out, &self.start.recipe)?;
         let events = Events::open(&folder.events(), &self.start.tasks, None)?;
-        self.go_on(&mut folder, self.learner(), events, stop_after, observer)
+        self.go_on(&mut folder, self.learner()?, events, stop_after, observer)
     }
 
     /// Goes on with the run in `folder` after its last finished task.
@@ -116,7 +123,7 @@ impl Experiment {
         }
         // A kill may have come between a task and the record.
         folder.write_record(&before.start)?;
-        let mut learner = experiment.learner();
+        let mut learner = experiment.learner()?;
         let finished = folder.finished();
         if finished > 0 {
             learner.load(&folder.task(finished), finished)?;
@@ -135,7 +142,7 @@ impl Experiment {
         if number == 0 || number > last {
             return Err(RunError::NothingToInspect { task: number, last }.into());
         }
-        let mut learner = experiment.learner();
+        let mut learner = experiment.learner()?;
         learner.load(&folder.task(number), number)?;
         match learner.inspect(experiment.sealed.scenario().task(number))? {
             Some(classes) => Ok(Inspection { task: number, classes }),
@@ -161,39 +168,71 @@ impl Experiment {
         Ok((folder, experiment, before))
     }
 
-    fn learner(&self) -> GhostLearner {
+    fn learner(&self) -> Result<Box<dyn Learner>> {
         // On a CPU nothing is lost by it; on a GPU some kernels have no such form.
         torch_shim::set_deterministic(!self.device.is_cuda());
         if self.device.is_cuda() {
             torch_shim::allow_tf32(self.recipe.compute.precision != Precision::Fp32);
-            torch_shim::allow_kernels(self.recipe.compute.kernels);
-            torch_shim::tune(self.recipe.compute.tune);
+            torch_shim::allow_kernels(self.recipe.compute.fused_kernels);
+            torch_shim::tune(self.recipe.compute.cudnn_benchmark);
         }
-        let seeds = Seeds::new(u64::from(self.recipe.seed));
-        GhostLearner::new(self.recipe.learn_settings(&self.sealed), self.sealed.clone(), seeds, self.device)
+        let settings = self.recipe.learn_settings(&self.sealed);
+        Ok(Box::new(GhostLearner::new(settings, self.sealed.clone(), self.seeds(), self.device)?))
+    }
+
+    fn evaluator(&self) -> Evaluator {
+        let ghosts = &self.recipe.ghosts;
+        let unit = ghosts.l2_normalize && ghosts.enabled() && ghosts.generator != GeneratorKind::Real;
+        Evaluator::new(self.seeds(), threads(), unit)
+    }
+
+    fn seeds(&self) -> Seeds {
+        Seeds::new(u64::from(self.recipe.seed))
+    }
+
+    /// What task `number` may read: with the future laid open only for an oracle.
+    fn open(&self, number: usize, learner: &dyn Learner) -> TaskData {
+        let (task, memory) = (self.sealed.scenario().task(number), learner.memory().samples());
+        match self.recipe.ghosts.reads_the_future() {
+            true => self.sealed.open_for_oracle(&task, memory),
+            false => self.sealed.open(&task, memory),
+        }
     }
 
     fn go_on(
         &self,
         folder: &mut RunFolder,
-        mut learner: GhostLearner,
+        mut learner: Box<dyn Learner>,
         mut events: Events,
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
         let scenario = self.sealed.scenario();
         let last = stop_after.map_or(scenario.tasks(), |stop| stop.min(scenario.tasks()));
+        let mut evaluator = self.evaluator();
         for number in folder.finished() + 1..=last {
-            let looking_on = (&mut events, &mut *observer);
-            let mut watch = (Recorder::new(scenario.classes()), (Telemetry::start(self.device), looking_on));
-            learner.learn(scenario.task(number), &mut watch).when(|| format!("learn task {number}"))?;
+            let watching = (&mut events, &mut *observer);
+            let mut watch = (Recorder::new(scenario.classes()), (Telemetry::start(self.device), watching));
+            let data = self.open(number, &*learner);
+            let predictor = learner.learn(&data, &mut watch).when(|| format!("learn task {number}"))?;
+            evaluator.evaluate(&predictor, &data, &mut watch).when(|| format!("evaluate task {number}"))?;
+            let (stages, images) = (data.stages(), data.readings());
+            watch.on_event(&Event::Read { task: number, stages: &stages, images: &images });
             let (Recorder { lines, images, scatter, .. }, (telemetry, _)) = watch;
             events.check()?;
             let kept = folder::Kept { images: &images, scatter: &scatter, telemetry: &telemetry.finish() };
-            folder.finish(&self.start, number, &lines, &kept, |task| learner.save(task))?;
+            folder.finish(&self.start, number, &lines, &kept, |task| {
+                learner.save(task)?;
+                predictor.save(task)
+            })?;
         }
         Ok(Record::read(&folder.record())?)
     }
+}
+
+/// Threads that read images.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Turns what happens into lines of the record.
@@ -213,7 +252,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         let line = match *event {
             Event::Epoch { task, stage, epoch, lr, terms, .. } => Line::Epoch(Epoch {
                 task,
@@ -232,8 +271,13 @@ impl Observer for Recorder {
                 self.images = images::to_jsonl(images);
                 Line::Images(images::summary(task, stages, images, &self.images))
             }
+            Event::Imagined { ghosts, zones, .. } => {
+                (self.scatter.ghosts, self.scatter.zones) = (ghosts.clone(), zones.to_vec());
+                return;
+            }
             Event::Scattered { scatter, .. } => {
-                self.scatter = scatter.clone();
+                let Scatter { ghosts, zones, .. } = std::mem::take(&mut self.scatter);
+                self.scatter = Scatter { ghosts, zones, ..scatter.clone() };
                 return;
             }
             Event::TaskStarted { .. } | Event::StageStarted { .. } | Event::Step => return,

@@ -1,17 +1,18 @@
 //! `--set train.epochs=3`: any key of a recipe, for one run.
 
 use crate::error::RecipeError;
-use crate::experiment::Recipe;
+use crate::experiment::{Recipe, keys, preset};
 use std::path::Path;
 use toml::{Table, Value};
 
-/// The recipe in `text` with each of `sets` put in its place.
+/// The recipe in `text` with each of `sets` put in its place, and filled from its preset after that.
 pub fn overridden(text: &str, path: &Path, sets: &[String]) -> Result<Recipe, RecipeError> {
     // Read as it stands first: what is wrong with the file is told with its line.
     let mut recipe = Recipe::parse(text, path)?;
-    // With every default written out, so that one key of a table can be set and the others stay.
-    let mut table = Table::try_from(&recipe).expect("a recipe is plain data");
-    for set in sets {
+    let mut table = Recipe::table(text, path)?;
+    // A new kind starts from its own values, so it comes before the keys that are set beside it.
+    let (kinds, others): (Vec<&String>, Vec<&String>) = sets.iter().partition(|set| key_of(set).ends_with("kind"));
+    for set in kinds.into_iter().chain(others) {
         let wrong = |reason: String| RecipeError::Override { text: set.clone(), reason };
         let (key, value) = set.split_once('=').ok_or_else(|| wrong("expected `KEY=VALUE`, found no `=`".to_owned()))?;
         let (key, value) = (key.trim(), value.trim());
@@ -26,11 +27,27 @@ pub fn overridden(text: &str, path: &Path, sets: &[String]) -> Result<Recipe, Re
     Ok(recipe)
 }
 
+fn key_of(set: &str) -> &str {
+    set.split_once('=').map_or(set, |(key, _)| key.trim())
+}
+
 /// The table with `value` at `key`, and the recipe it makes; or why it makes none.
 fn placed(table: &Table, key: &str, value: Value) -> Result<(Table, Recipe), String> {
     let mut table = table.clone();
-    put(&mut table, key, value)?;
-    let recipe = table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+    if key.split('.').any(str::is_empty) {
+        return Err("expected a key such as `train.epochs` before `=`".to_owned());
+    }
+    if let Some(above) = key.strip_suffix(".kind")
+        && preset::get(&table, key) != Some(&value)
+    {
+        preset::put(&mut table, above, Value::Table(Table::new()));
+    }
+    preset::put(&mut table, key, value.clone());
+    if preset::get(&table, key) != Some(&value) {
+        return Err(format!("there is no key `{key}`"));
+    }
+    keys::check(&table).map_err(|fault| fault.reason)?;
+    let recipe = Recipe::from_table(table.clone())?;
     Ok((table, recipe))
 }
 
@@ -39,25 +56,12 @@ fn read(value: &str) -> Option<Value> {
     toml::from_str::<Table>(&format!("value = {value}")).ok().and_then(|mut table| table.remove("value"))
 }
 
-fn put(table: &mut Table, key: &str, value: Value) -> Result<(), String> {
-    match key.split_once('.') {
-        None if key.is_empty() => Err("expected a key, found nothing before `=`".to_owned()),
-        None => {
-            table.insert(key.to_owned(), value);
-            Ok(())
-        }
-        Some((first, rest)) => {
-            let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
-            let inner = inner.as_table_mut().ok_or_else(|| format!("`{first}` is a value, not a table"))?;
-            put(inner, rest, value)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::{DistillationKind, Pod};
+    use crate::experiment::Preset;
+    use crate::ghost::GeneratorKind;
+    use crate::loss::{DistillationKind, LessForget, Pod};
 
     const TEXT: &str = "[scenario]\nsplit = \"6+2+2\"\n[train]\nepochs = 30\n";
 
@@ -79,15 +83,39 @@ mod tests {
     }
 
     #[test]
+    fn a_preset_fills_what_is_left() {
+        let recipe = with(&["preset=tuned", "ghosts.generator.kind=gmmn", "ghosts.generator.lr=1e-4"]).expect("set");
+        assert_eq!((recipe.preset, recipe.train.epochs, recipe.train.batch_size), (Preset::Tuned, 30, 128));
+        let GeneratorKind::Gmmn(gmmn) = recipe.ghosts.generator else { panic!("{:?}", recipe.ghosts.generator) };
+        assert_eq!((gmmn.epochs, gmmn.lr), (250, 1e-4));
+    }
+
+    #[test]
+    fn a_new_kind_starts_from_its_own_values() {
+        let text = format!("{TEXT}[loss.distillation]\nkind = \"pod\"\nweight = 6.0\nflat = 2.0\n");
+        let sets = ["loss.distillation.weight=5".to_owned(), "loss.distillation.kind=less-forget".to_owned()];
+        let of = |sets: &[String]| overridden(&text, Path::new("r.toml"), sets).expect("set").loss.distillation;
+        assert_eq!(of(&sets), DistillationKind::LessForget(LessForget { weight: 5.0 }));
+        assert_eq!(of(&sets[1..]), DistillationKind::LessForget(LessForget { weight: 4.0 }));
+        assert_eq!(
+            of(&["loss.distillation.kind=pod".to_owned()]),
+            DistillationKind::Pod(Pod { weight: 6.0, flat: 2.0 })
+        );
+    }
+
+    #[test]
     fn keys_that_are_not_there_are_refused() {
         let says = |set: &str| with(&[set]).expect_err(set).to_string();
-        assert!(
-            says("train.epoch=3").starts_with("`--set train.epoch=3`: unknown field `epoch`"),
-            "{}",
-            says("train.epoch=3")
+        assert_eq!(
+            says("train.epoch=3"),
+            "`--set train.epoch=3`: there is no key `train.epoch`; did you mean `train.epochs`?"
         );
         assert_eq!(says("train.epochs"), "`--set train.epochs`: expected `KEY=VALUE`, found no `=`");
-        assert_eq!(says("seed.x=3").split(':').next(), Some("`--set seed.x=3`"));
-        assert!(says("train.epochs=many").contains("invalid type"), "{}", says("train.epochs=many"));
+        assert_eq!(says("seed.x=3"), "`--set seed.x=3`: there is no key `seed.x`");
+        assert_eq!(says("=3"), "`--set =3`: expected a key such as `train.epochs` before `=`");
+        assert_eq!(
+            says("train.epochs=many"),
+            "`--set train.epochs=many`: `train.epochs` is `many`; expected a whole number, 1 to 100000"
+        );
     }
 }

@@ -1,29 +1,38 @@
-//! A recipe: everything that decides a run, as TOML. What is not written is the paper's value.
+//! A recipe: everything that decides a run, as TOML. What it does not say is filled from its preset, the paper's unless it
+//! names another.
 
-use crate::data::{Augmentation, Crop, Dataset, Image, Normalization, Source, View};
+use crate::data::Crop;
+use crate::data::{Augmentation, Dataset, Image, Source, View};
 use crate::engine::Compute;
 use crate::error::RecipeError;
-use crate::extractor::Backbone;
+use crate::experiment::preset::{self, Preset};
+use crate::experiment::{check, keys};
 use crate::ghost::GeneratorKind;
 use crate::learner::{
-    CalibrateSettings, CompleteSettings, FinetuneSettings, GhostSettings, LearnSettings, ModelSettings, TrainSettings,
+    CalibrateSettings, CompleteSettings, FinetuneSettings, GhostSettings, LearnSettings, ModelSettings, Oracle,
+    TrainSettings,
 };
-use crate::loss::{DistillationKind, LossSettings, Pod};
+use crate::loss::LossSettings;
 use crate::memory::MemorySettings;
 use crate::protocol::Sealed;
 use crate::scenario::{Order, Split};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::str::FromStr;
+use toml::Table;
+use toml::de::{DeTable, DeValue};
 
-/// A recipe.
+/// A recipe. Read one with [`Recipe::parse`] or [`str::parse`], which fill in its preset; [`Recipe::default`] is the paper's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Recipe {
+    /// What filled the keys that were not written.
+    pub preset: Preset,
     /// The one seed of the run.
     pub seed: u32,
     /// Which images.
     pub data: Source,
-    /// How they are looked at.
+    /// How they are cropped, resized and mirrored.
     pub images: ImageSettings,
     /// Which classes arrive when.
     pub scenario: ScenarioSettings,
@@ -35,15 +44,15 @@ pub struct Recipe {
     pub train: TrainSettings,
     /// The balanced fine-tune after it.
     pub finetune: FinetuneSettings,
-    /// What is kept of the past.
+    /// The rehearsal memory.
     pub memory: MemorySettings,
-    /// What is imagined of the future.
+    /// Where ghosts come from and how they are used.
     pub ghosts: GhostSettings,
     /// The classifier for all classes.
     pub complete: CompleteSettings,
-    /// What seen classes give way by.
+    /// How scores of seen and future classes are balanced.
     pub calibrate: CalibrateSettings,
-    /// How it is computed: speed, not results.
+    /// Speed, not results.
     pub compute: Compute,
 }
 
@@ -54,229 +63,111 @@ pub struct ScenarioSettings {
     /// How many classes each task brings. There is no default: it depends on the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
-    /// The share of each class's training images that is held out and answered in place of the test images: for choosing
-    /// settings. None: the test images are answered.
+    /// The share of each class's training images that is held out and tested on in place of the test images: for choosing
+    /// settings. None: the test images are used.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub validate: Option<f64>,
+    pub val_fraction: Option<f64>,
     /// In which order.
     pub order: Order,
 }
 
-/// How images are looked at. What is left out is the dataset's own.
+/// How images are cropped, resized and mirrored. What is left out is the dataset's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ImageSettings {
     /// The side of the square that the model sees.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u32>,
-    /// The shorter side to which test images are scaled before the middle is cut out; unless given, the size, or for the
-    /// paper's photos 256/224 of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resize: Option<u32>,
-    /// Which part of a training image is looked at.
+    /// Which part of a training image is taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crop: Option<Crop>,
-    /// Whether training images are mirrored.
+    /// Whether training images are mirrored at random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flip: Option<bool>,
-    /// Mean and deviation of the pixels.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub normalization: Option<Normalization>,
+}
+
+impl FromStr for Recipe {
+    type Err = RecipeError;
+
+    fn from_str(text: &str) -> Result<Self, RecipeError> {
+        Self::parse(text, Path::new("recipe.toml"))
+    }
 }
 
 impl Recipe {
     /// Reads a recipe's text; `path` is named in errors.
     pub fn parse(text: &str, path: &Path) -> Result<Self, RecipeError> {
-        toml::from_str(text).map_err(|error| RecipeError::Syntax {
-            path: path.to_owned(),
-            reason: error.to_string().trim_end().to_owned(),
+        let table = Self::table(text, path)?;
+        Self::from_table(table).map_err(|reason| {
+            // Read once more as it stands: then the error names its line.
+            let reason = match toml::from_str::<Self>(text) {
+                Err(error) => error.to_string().trim_end().to_owned(),
+                Ok(_) => reason,
+            };
+            RecipeError::Syntax { path: path.to_owned(), reason }
         })
     }
 
-    /// The recipe as TOML.
+    /// The keys of a recipe as they are written, each known and its value allowed; `path` is named in errors.
+    pub(super) fn table(text: &str, path: &Path) -> Result<Table, RecipeError> {
+        let table: Table = text.parse().map_err(|error: toml::de::Error| RecipeError::Syntax {
+            path: path.to_owned(),
+            reason: error.to_string().trim_end().to_owned(),
+        })?;
+        keys::check(&table).map_err(|fault| match line_of(text, &fault.key) {
+            Some(line) => RecipeError::Key { path: path.to_owned(), line, reason: fault.reason },
+            None => RecipeError::Syntax { path: path.to_owned(), reason: fault.reason },
+        })?;
+        Ok(table)
+    }
+
+    /// The recipe that a table of checked keys makes, filled from its preset.
+    pub(super) fn from_table(mut table: Table) -> Result<Self, String> {
+        preset::fill(&mut table);
+        table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+    }
+
+    /// The recipe as TOML, with nothing left to its preset.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a recipe is plain data")
     }
 
+    /// Whether every value makes sense, as far as can be said before the data is opened.
+    pub fn check(&self) -> Result<(), RecipeError> {
+        check::check(self)
+    }
+
     /// The same with nothing left open: what the dataset decides is filled in, and every value makes sense.
     pub fn effective(mut self, dataset: &dyn Dataset) -> Result<Self, RecipeError> {
+        self.check()?;
         let rows = dataset.channels() == Image::NUMBERS;
-        self.check_input(rows)?;
+        check::check_input(&self, rows)?;
         if rows {
-            self.check()?;
             return Ok(self);
         }
         let Augmentation { crop, flip } = self.data.augmentation();
         let images = &mut self.images;
-        let size = *images.size.get_or_insert(dataset.size());
-        // In the dataset's own proportion: 256 to 224 for the paper's photos, 1 to 1 for most.
-        let resize = u64::from(size) * u64::from(dataset.resize()) / u64::from(dataset.size().max(1));
-        images.resize.get_or_insert(u32::try_from(resize).unwrap_or(u32::MAX));
+        images.size.get_or_insert(dataset.size());
         images.crop.get_or_insert(crop);
         images.flip.get_or_insert(flip);
-        images.normalization.get_or_insert(dataset.normalization());
-        self.check()?;
+        check::check_images(&self)?;
         Ok(self)
-    }
-
-    /// What must make sense before the data is opened: drawn images take memory.
-    pub(super) fn check_data(&self) -> Result<(), RecipeError> {
-        match &self.data {
-            Source::Synthetic(drawn) => {
-                let counts = [("data.train", drawn.train, 1, 10_000), ("data.test", drawn.test, 1, 10_000)];
-                counts.into_iter().try_for_each(within)
-            }
-            Source::Mnist(_)
-            | Source::Folder(_)
-            | Source::Awa2(_)
-            | Source::Apy(_)
-            | Source::Pack(_)
-            | Source::Features(_) => Ok(()),
-        }
-    }
-
-    /// Whether the model can take what the dataset holds: rows of numbers, or images.
-    fn check_input(&self, rows: bool) -> Result<(), RecipeError> {
-        let wrong = |key: &str, found: &str, expected: &str| {
-            let [key, found, expected] = [key, found, expected].map(str::to_owned);
-            Err(RecipeError::Value { key, found, expected })
-        };
-        let (name, data) = (self.model.backbone.name(), self.data.name());
-        match (rows, self.model.backbone.takes_rows()) {
-            (true, false) => {
-                let expected = format!("`mlp` or `identity`, for `{data}` has no images");
-                return wrong("model.backbone.kind", &format!("`{name}`"), &expected);
-            }
-            (false, true) => {
-                let expected = format!("`resnet18` or `small-cnn`, for `{data}` has images");
-                return wrong("model.backbone.kind", &format!("`{name}`"), &expected);
-            }
-            _ => {}
-        }
-        if rows && self.images != ImageSettings::default() {
-            let expected = "none of its keys: features are not cropped, mirrored, resized or normalized";
-            return wrong("images", "given", expected);
-        }
-        match self.loss.distillation {
-            DistillationKind::Pod(Pod { weight, .. }) if rows && weight != 0.0 => {
-                let expected = "0, for features come without the maps that POD compares: `loss.distillation = { kind = \
-                                \"pod\", weight = 0.0 }` keeps the part that compares features";
-                wrong("loss.distillation.weight", &weight.to_string(), expected)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn check(&self) -> Result<(), RecipeError> {
-        let wrong = |key: &str, found: String, expected: &str| {
-            Err(RecipeError::Value { key: key.to_owned(), found, expected: expected.to_owned() })
-        };
-        let size = self.images.size.unwrap_or_default();
-        let resize = self.images.resize.unwrap_or_default();
-        let numbers = [
-            ("train.lr", self.train.lr),
-            ("train.later_lr", self.train.later_lr.unwrap_or_default()),
-            ("train.momentum", self.train.momentum),
-            ("train.weight_decay", self.train.weight_decay),
-            ("finetune.lr", self.finetune.lr),
-            ("loss.classification.margin", self.loss.classification.margin),
-        ];
-        if let Some((key, number)) = numbers.iter().find(|(_, number)| !(number.is_finite() && *number >= 0.0)) {
-            return wrong(key, number.to_string(), "a number that is not negative");
-        }
-        if let Some(clip) = self.train.clip.filter(|clip| !(clip.is_finite() && *clip > 0.0)) {
-            return wrong(
-                "train.clip",
-                clip.to_string(),
-                "a number above 0, or nothing: then gradients are as long as they are",
-            );
-        }
-        if self.scenario.split.is_none() {
-            return wrong(
-                "scenario.split",
-                "missing".to_owned(),
-                "how many classes each task brings, such as \"25+5x5\"",
-            );
-        }
-        if self.ghosts.first && !self.ghosts.train {
-            return wrong("ghosts.first", "true".to_owned(), "`ghosts.train = true` beside it");
-        }
-        if self.ghosts.pixels && self.ghosts.generator != GeneratorKind::Real {
-            return wrong("ghosts.pixels", "true".to_owned(), "`ghosts.generator.kind = \"real\"` beside it");
-        }
-        if self.train.epochs == 0 {
-            return wrong("train.epochs", "0".to_owned(), "at least 1");
-        }
-        if let Some(share) = self.scenario.validate
-            && !(share > 0.0 && share < 1.0)
-        {
-            return wrong(
-                "scenario.validate",
-                share.to_string(),
-                "a share of the training images, above 0 and below 1",
-            );
-        }
-        if !(0.0..1.0).contains(&self.calibrate.give_up) {
-            return wrong("calibrate.give_up", self.calibrate.give_up.to_string(), "a share, at least 0 and below 1");
-        }
-        let rows = self.model.backbone.takes_rows();
-        if !rows && !(8..=1024).contains(&size) {
-            return wrong("images.size", size.to_string(), "8 to 1024 pixels");
-        }
-        if resize < size {
-            return wrong("images.resize", resize.to_string(), &format!("at least `images.size`, {size}"));
-        }
-        let counts = [
-            ("complete.batch", self.complete.batch, 1, 1 << 20),
-            ("ghosts.per_class", self.ghosts.per_class, 1, 1 << 20),
-            ("ghosts.svm_limit", self.ghosts.svm_limit, 1, 1 << 20),
-            ("memory.repeat", self.memory.repeat, 0, 1000),
-            ("train.batch", self.train.batch, 2, 1 << 20),
-            ("train.tries", self.train.tries, 1, 100),
-        ];
-        let backbone = match self.model.backbone {
-            Backbone::ResNet18(net) => vec![("model.backbone.width", net.width as usize, 1, 1024)],
-            Backbone::SmallCnn(net) => vec![
-                ("model.backbone.width", net.width as usize, 1, 1024),
-                ("model.backbone.features", net.features as usize, 1, 65_536),
-            ],
-            Backbone::Mlp(net) => vec![
-                ("model.backbone.layers", net.layers as usize, 0, 16),
-                ("model.backbone.width", net.width as usize, 1, 65_536),
-                ("model.backbone.features", net.features as usize, 1, 65_536),
-            ],
-            Backbone::Identity(_) => Vec::new(),
-        };
-        counts.into_iter().chain(backbone).try_for_each(within)?;
-        if let Some(Crop::Shift { pixels }) = self.images.crop
-            && pixels > size
-        {
-            return wrong("images.crop.pixels", pixels.to_string(), &format!("at most `images.size`, {size}"));
-        }
-        if let Some(Crop::Resized { area }) = self.images.crop
-            && !(area > 0.0 && area <= 1.0)
-        {
-            return wrong("images.crop.area", area.to_string(), "a share of the image, above 0 and at most 1");
-        }
-        Ok(())
     }
 
     /// How the recipe breaks the rules of the setting, if it does.
     pub fn oracle(&self) -> Option<String> {
         let tasks = self.scenario.split.as_ref().map_or(0, |split| split.sizes().len());
-        let broken = if tasks == 1 {
-            "full oracle: all classes arrive in one task"
-        } else if self.ghosts.pixels {
-            "partial oracle: it also trains on actual images of future classes"
-        } else if self.ghosts.generator == GeneratorKind::Real {
-            "ghosts are features of actual future images"
-        } else {
-            return None;
+        let broken = match (self.ghosts.oracle, &self.ghosts.generator) {
+            _ if tasks == 1 => "full oracle: all classes arrive in one task",
+            (Oracle::Partial, _) => "partial oracle: it also trains on actual images of future classes",
+            (Oracle::TrainingFeatures, _) => "ghosts of the training are features of actual future images",
+            (Oracle::None, GeneratorKind::Real) => "ghosts are features of actual future images",
+            (Oracle::None, _) => return None,
         };
         Some(broken.to_owned())
     }
 
-    /// How the images of a dataset are looked at; the rows of `dataset`, where it has no images.
+    /// How the images of a dataset are cropped and resized; the rows of `dataset`, where it has no images.
     ///
     /// # Panics
     /// If the recipe is not [`Recipe::effective`].
@@ -285,8 +176,11 @@ impl Recipe {
             return View::of_rows(dataset.size());
         }
         let images = &self.images;
-        let (size, resize) = images.size.zip(images.resize).expect("an effective recipe");
+        let size = images.size.expect("an effective recipe");
         let (crop, flip) = images.crop.zip(images.flip).expect("an effective recipe");
+        // In the dataset's own proportion: 256 to 224 for the paper's photos, 1 to 1 for most.
+        let resize = u64::from(size) * u64::from(dataset.resize()) / u64::from(dataset.size().max(1));
+        let resize = u32::try_from(resize).unwrap_or(u32::MAX).max(size);
         View { size, resize, augmentation: Augmentation { crop, flip } }
     }
 
@@ -294,7 +188,7 @@ impl Recipe {
     ///
     /// # Panics
     /// If the recipe is not [`Recipe::effective`].
-    pub(super) fn learn_settings(&self, dataset: &Sealed) -> LearnSettings {
+    pub fn learn_settings(&self, dataset: &Sealed) -> LearnSettings {
         LearnSettings {
             model: self.model,
             loss: self.loss.clone(),
@@ -305,23 +199,26 @@ impl Recipe {
             complete: self.complete,
             calibrate: self.calibrate,
             view: self.view(dataset),
-            normalization: self.images.normalization.unwrap_or_else(|| dataset.normalization()),
+            normalization: dataset.normalization(),
             compute: self.compute,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
     }
 }
 
-/// Whether the value of a key lies in its range.
-fn within((key, found, least, most): (&str, usize, usize, usize)) -> Result<(), RecipeError> {
-    match (least..=most).contains(&found) {
-        true => Ok(()),
-        false => Err(RecipeError::Value {
-            key: key.to_owned(),
-            found: found.to_string(),
-            expected: format!("{least} to {most}"),
-        }),
+/// The line of a key in a recipe's text, from 1.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    fn place(table: &DeTable<'_>, key: &str) -> Option<usize> {
+        let (first, rest) = key.split_once('.').map_or((key, None), |(first, rest)| (first, Some(rest)));
+        let (name, value) = table.iter().find(|(name, _)| name.get_ref() == first)?;
+        match (rest, value.get_ref()) {
+            (Some(rest), DeValue::Table(inner)) => place(inner, rest),
+            _ => Some(name.span().start),
+        }
     }
+    let table = DeTable::parse(text).ok()?;
+    let start = place(table.get_ref(), key)?;
+    Some(text[..start].matches('\n').count() + 1)
 }
 
 #[cfg(test)]
@@ -329,60 +226,50 @@ mod tests {
     use super::*;
     use crate::data::{Synthetic, SyntheticSettings};
 
-    fn parse(text: &str) -> Result<Recipe, RecipeError> {
-        Recipe::parse(text, Path::new("r.toml"))
-    }
-
     fn dataset() -> Synthetic {
-        Synthetic::new(&SyntheticSettings { train: 1, test: 1, ..Default::default() })
-    }
-
-    #[test]
-    fn what_is_not_written_is_the_papers_value() {
-        let recipe = parse("").expect("an empty recipe");
-        assert_eq!((recipe.train.epochs, recipe.train.lr, recipe.train.weight_decay), (90, 0.1, 1e-4));
-        assert_eq!((recipe.loss.classification.margin, recipe.memory.per_class), (0.6, 20));
+        Synthetic::new(&SyntheticSettings { train: 1, test: 1 })
     }
 
     #[test]
     fn an_effective_recipe_reads_back_as_itself() {
-        let recipe =
-            parse("[scenario]\nsplit = \"12+4x3\"\n").expect("a recipe").effective(&dataset()).expect("effective");
+        let recipe: Recipe = "[scenario]\nsplit = \"12+4x3\"\n".parse().expect("a recipe");
+        let recipe = recipe.effective(&dataset()).expect("effective");
         assert_eq!(recipe.images.size, Some(32));
-        assert_eq!(parse(&recipe.to_toml()).expect("its own text"), recipe);
+        assert_eq!(recipe.to_toml().parse::<Recipe>().expect("its own text"), recipe);
     }
 
     #[test]
-    fn unknown_keys_are_refused_where_they_stand() {
-        let says = |text| parse(text).expect_err(text).to_string();
-        assert!(says("[train]\nepoch = 3\n").contains("line 2"), "{}", says("[train]\nepoch = 3\n"));
-        for text in ["colour = 1\n", "[train]\nepoch = 3\n", "[data]\nkind = \"synthetic\"\nsede = 3\n"] {
-            assert!(says(text).contains("unknown field"), "{}", says(text));
+    fn what_is_wrong_is_told_where_it_stands() {
+        let says = |text: &str| text.parse::<Recipe>().expect_err(text).to_string();
+        assert_eq!(
+            says("seed = 1\n[train]\nepoch = 3\n"),
+            "`recipe.toml`, line 3: there is no key `train.epoch`; did you mean `train.epochs`?"
+        );
+        assert_eq!(
+            says("[model]\nlearned_scale = true\nextractor = { kind = \"vit\" }\n"),
+            "`recipe.toml`, line 3: `model.extractor.kind` is `vit`; expected `resnet18`, `small-cnn`, `mlp` or `identity`"
+        );
+        for (text, part) in [
+            ("[data]\nkind = \"imagenet\"\n", "line 2: `data.kind` is `imagenet`; expected `synthetic`, `mnist`"),
+            ("[data]\nkind = \"folder\"\n", "missing field `path`"),
+            ("[scenario]\nsplit = \"25+\"\n", "line 2"),
+            ("[images]\ncrop = \"center\"\n", "the crop `center` cannot be read: expected `none`, `shift PIXELS`"),
+            ("seed = \n", "line 1"),
+        ] {
+            assert!(says(text).contains(part), "{}", says(text));
         }
-        assert!(says("[data]\nkind = \"imagenet\"\n").contains("unknown variant `imagenet`"));
     }
 
     #[test]
-    fn values_that_make_no_sense_are_refused() {
-        let says = |text: &str| {
-            let text = format!("[scenario]\nsplit = \"24\"\n{text}");
-            parse(&text).expect("readable").effective(&dataset()).expect_err("nonsense").to_string()
+    fn every_oracle_is_named() {
+        let oracle = |text: &str| {
+            let recipe: Recipe = format!("scenario.split = \"12+12\"\n{text}").parse().expect(text);
+            recipe.oracle().unwrap_or_default()
         };
-        assert_eq!(says("[train]\nlr = -1.0\n"), "`train.lr` is -1; expected a number that is not negative");
-        let clip = says("[train]\nclip = 0.0\n");
-        assert_eq!(
-            clip,
-            "`train.clip` is 0; expected a number above 0, or nothing: then gradients are as long as they are"
-        );
-        assert_eq!(says("[train]\nbatch = 1\n"), "`train.batch` is 1; expected 2 to 1048576");
-        assert_eq!(says("[memory]\nrepeat = 1001\n"), "`memory.repeat` is 1001; expected 0 to 1000");
-        assert_eq!(says("[train]\ntries = 0\n"), "`train.tries` is 0; expected 1 to 100");
-        assert_eq!(
-            says("[ghosts]\nfirst = true\ntrain = false\n"),
-            "`ghosts.first` is true; expected `ghosts.train = true` beside it"
-        );
-        assert_eq!(says("[images]\nsize = 2\n"), "`images.size` is 2; expected 8 to 1024 pixels");
-        let missing = Recipe::default().effective(&dataset()).expect_err("no split").to_string();
-        assert!(missing.starts_with("`scenario.split` is missing"), "{missing}");
+        assert_eq!(oracle(""), "");
+        assert_eq!(oracle("ghosts.generator.kind = \"gmmn\""), "");
+        assert!(oracle("ghosts.generator.kind = \"real\"").contains("actual future images"));
+        let trained = oracle("ghosts = { oracle = \"training-features\", generator = { kind = \"gmmn\" } }");
+        assert!(trained.contains("ghosts of the training"), "{trained}");
     }
 }

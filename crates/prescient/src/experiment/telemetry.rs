@@ -74,7 +74,7 @@ impl Telemetry {
 }
 
 impl Observer for Telemetry {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         if let Event::StageStarted { stage, .. } = event {
             self.stages.push((stage, Instant::now()));
         }

@@ -1,7 +1,7 @@
 //! A multilayer perceptron, for features that were computed elsewhere: `f` learns on top of a network that stays as it is.
 //!
 //! ```text
-//! x ─► linear ─► ReLU ─► … ─► linear ─► h
+//! x ─► linear ─► ReLU ─► linear ─► h
 //! ```
 //!
 //! There are no maps, so of PODNet's distillation only the part that compares features is left.
@@ -15,9 +15,7 @@ use tch::nn::{self, Module, Path};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mlp {
-    /// Hidden layers, each followed by ReLU; 0 makes it one linear map.
-    pub layers: u32,
-    /// The length of a hidden layer.
+    /// The length of the hidden layer.
     pub width: u32,
     /// The length of a feature.
     pub features: u32,
@@ -25,13 +23,13 @@ pub struct Mlp {
 
 impl Default for Mlp {
     fn default() -> Self {
-        Self { layers: 1, width: 1024, features: 512 }
+        Self { width: 1024, features: 512 }
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Net {
-    hidden: Vec<nn::Linear>,
+    hidden: nn::Linear,
     last: nn::Linear,
     features: usize,
 }
@@ -40,12 +38,10 @@ impl Net {
     /// For rows of `size` numbers.
     pub(crate) fn new(path: &Path<'_>, settings: Mlp, size: i64) -> Self {
         let width = i64::from(settings.width);
-        let linear = |name: String, from: i64, to: i64| nn::linear(path / name, from, to, Default::default());
-        let from = |layer: u32| if layer == 0 { size } else { width };
-        let hidden = (0..settings.layers).map(|layer| linear(format!("hidden{}", layer + 1), from(layer), width));
+        let linear = |name: &str, from: i64, to: i64| nn::linear(path / name, from, to, Default::default());
         Self {
-            hidden: hidden.collect(),
-            last: linear("last".to_owned(), from(settings.layers), i64::from(settings.features)),
+            hidden: linear("hidden1", size, width),
+            last: linear("last", width, i64::from(settings.features)),
             features: settings.features as usize,
         }
     }
@@ -57,7 +53,7 @@ impl Extractor for Net {
     }
 
     fn extract(&self, rows: &Tensor, _train: bool) -> Representation {
-        let hidden = self.hidden.iter().fold(rows.shallow_clone(), |x, layer| layer.forward(&x).relu());
+        let hidden = self.hidden.forward(rows).relu();
         Representation { features: self.last.forward(&hidden), stages: Vec::new() }
     }
 }
@@ -73,7 +69,7 @@ mod tests {
     #[test]
     fn a_feature_by_hand() {
         let store = VarStore::new(Device::Cpu);
-        let net = Net::new(&store.root(), Mlp { layers: 1, width: 2, features: 1 }, 2);
+        let net = Net::new(&store.root(), Mlp { width: 2, features: 1 }, 2);
         let set = |name: &str, values: &[f32]| {
             let mut variable = store.variables().remove(name).unwrap_or_else(|| panic!("a variable `{name}`"));
             no_grad(|| variable.copy_(&Tensor::from_slice(values).reshape(variable.size())));
@@ -85,14 +81,5 @@ mod tests {
         let seen = net.extract(&Tensor::from_slice(&[1f32, 2.0]).reshape([1, 2]), true);
         assert_eq!(Vec::<f32>::try_from(seen.features.flatten(0, -1)).expect("one number"), [5.0]);
         assert!(seen.stages.is_empty());
-    }
-
-    #[test]
-    fn without_hidden_layers_it_is_linear() {
-        let store = VarStore::new(Device::Cpu);
-        let net = Net::new(&store.root(), Mlp { layers: 0, width: 9, features: 3 }, 2);
-        assert_eq!(net.width(), 3);
-        assert_eq!(store.variables()["last.weight"].size(), [3, 2]);
-        assert_eq!(store.variables().len(), 2);
     }
 }

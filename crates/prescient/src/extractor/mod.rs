@@ -45,7 +45,7 @@ pub trait Extractor: Send {
 /// Which extractor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Backbone {
+pub enum ExtractorKind {
     /// The paper's, for photos.
     #[serde(rename = "resnet18")]
     ResNet18(ResNet18),
@@ -62,36 +62,36 @@ pub enum Backbone {
 #[serde(deny_unknown_fields)]
 pub struct Identity {}
 
-impl Default for Backbone {
+impl Default for ExtractorKind {
     fn default() -> Self {
-        Backbone::ResNet18(ResNet18::default())
+        ExtractorKind::ResNet18(ResNet18::default())
     }
 }
 
-impl Backbone {
+impl ExtractorKind {
     /// Its name in a recipe.
     pub fn name(&self) -> &'static str {
         match self {
-            Backbone::ResNet18(_) => "resnet18",
-            Backbone::SmallCnn(_) => "small-cnn",
-            Backbone::Mlp(_) => "mlp",
-            Backbone::Identity(_) => "identity",
+            ExtractorKind::ResNet18(_) => "resnet18",
+            ExtractorKind::SmallCnn(_) => "small-cnn",
+            ExtractorKind::Mlp(_) => "mlp",
+            ExtractorKind::Identity(_) => "identity",
         }
     }
 
     /// Whether rows of numbers come in, and not images. There are no maps on the way then.
     pub fn takes_rows(&self) -> bool {
-        matches!(self, Backbone::Mlp(_) | Backbone::Identity(_))
+        matches!(self, ExtractorKind::Mlp(_) | ExtractorKind::Identity(_))
     }
 
     /// The extractor, its weights drawn and registered under `path`, for images of `channels × size × size` or rows of
     /// `size` numbers.
     pub fn build(self, path: &Path<'_>, channels: i64, size: i64) -> Box<dyn Extractor> {
         match self {
-            Backbone::ResNet18(settings) => Box::new(resnet::Net::new(path, settings, channels)),
-            Backbone::SmallCnn(settings) => Box::new(small_cnn::Net::new(path, settings, channels, size)),
-            Backbone::Mlp(settings) => Box::new(mlp::Net::new(path, settings, size)),
-            Backbone::Identity(Identity {}) => Box::new(identity::Net { width: size as usize }),
+            ExtractorKind::ResNet18(settings) => Box::new(resnet::Net::new(path, settings, channels)),
+            ExtractorKind::SmallCnn(settings) => Box::new(small_cnn::Net::new(path, settings, channels, size)),
+            ExtractorKind::Mlp(settings) => Box::new(mlp::Net::new(path, settings, size)),
+            ExtractorKind::Identity(Identity {}) => Box::new(identity::Net { width: size as usize }),
         }
     }
 }

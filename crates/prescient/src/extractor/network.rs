@@ -1,14 +1,15 @@
 //! An extractor together with its weights.
 
-use crate::engine::{Compute, Layout, Precision, drawn};
-use crate::extractor::{Backbone, Extractor, Representation};
+use crate::engine::{Compute, Layout, Precision, TensorFile, with_seed};
+use crate::error::RunError;
+use crate::extractor::{Extractor, ExtractorKind, Representation};
 use std::collections::BTreeMap;
 use tch::nn::VarStore;
 use tch::{Device, Kind, Tensor, no_grad};
 
 /// `f` and its weights.
 pub struct Network {
-    backbone: Backbone,
+    kind: ExtractorKind,
     channels: usize,
     size: usize,
     compute: Compute,
@@ -22,37 +23,56 @@ impl Network {
     /// With the fresh weights of `seed`, for images of `channels × size × size` or rows of `size` numbers.
     ///
     /// The weights are drawn on the host, so that every device starts from the same ones.
-    pub fn new(backbone: Backbone, channels: usize, size: usize, compute: Compute, device: Device, seed: i64) -> Self {
-        let compute = match backbone.takes_rows() {
+    pub fn new(kind: ExtractorKind, channels: usize, size: usize, compute: Compute, device: Device, seed: i64) -> Self {
+        let compute = match kind.takes_rows() {
             // Rows have one layout.
             true => Compute { layout: Layout::Planes, ..compute.on(device, size) },
             false => compute.on(device, size),
         };
         let mut store = VarStore::new(Device::Cpu);
-        let extractor = drawn(seed, || backbone.build(&store.root(), channels as i64, size as i64));
+        let extractor = with_seed(seed, || kind.build(&store.root(), channels as i64, size as i64));
         store.set_device(device);
         if compute.layout == Layout::ChannelsLast {
             for mut variable in store.variables().into_values().filter(|variable| variable.dim() == 4) {
                 no_grad(|| variable.set_data(&torch_shim::channels_last(&variable)));
             }
         }
-        Self { backbone, channels, size, compute, store, extractor, settled: None }
+        Self { kind, channels, size, compute, store, extractor, settled: None }
     }
 
     /// A copy that will not change: `f^{t−1}`, the teacher.
     pub fn frozen(&self) -> Self {
-        let mut copy = Self::new(self.backbone, self.channels, self.size, self.compute, self.device(), 0);
-        copy.store.copy(&self.store).expect("the copy has the same variables");
-        copy.store.freeze();
+        let mut copy = self.snapshot();
         copy.fold();
         copy
     }
 
-    /// The weights stay as they are from here on, until [`stir`](Self::stir): looking may be quicker.
+    /// A copy as it is now, which will not change: what a predictor answers with.
+    pub fn snapshot(&self) -> Self {
+        let mut copy = Self::new(self.kind, self.channels, self.size, self.compute, self.device(), 0);
+        copy.store.copy(&self.store).expect("the copy has the same variables");
+        copy.store.freeze();
+        copy.freeze();
+        copy
+    }
+
+    /// Takes its weights from a file, where their names begin with `prefix`.
+    pub fn read(&mut self, file: &TensorFile, prefix: &str) -> Result<(), RunError> {
+        self.unfreeze();
+        for (name, mut variable) in self.variables() {
+            let stored = file.read(&format!("{prefix}{name}"), Some(&variable.size()))?;
+            no_grad(|| variable.copy_(&stored));
+        }
+        // As after training: what comes next computes in the same way, resumed or not.
+        self.freeze();
+        Ok(())
+    }
+
+    /// The weights stay as they are from here on, until [`unfreeze`](Self::unfreeze): looking may be quicker.
     ///
     /// On a GPU only, where a look is one kernel less for each convolution; a CPU's answers stay those of its weights,
     /// to the last bit.
-    pub fn settle(&mut self) {
+    pub fn freeze(&mut self) {
         if self.device().is_cuda() && self.compute.precision == Precision::Bf16 {
             self.fold();
         }
@@ -63,7 +83,7 @@ impl Network {
     }
 
     /// The weights are about to change.
-    pub fn stir(&mut self) {
+    pub fn unfreeze(&mut self) {
         self.settled = None;
     }
 
@@ -72,8 +92,8 @@ impl Network {
         let images = self.laid_out(images);
         match self.compute.precision {
             Precision::Bf16 => {
-                // Rows are taken as they are: a backbone may hand them on.
-                let images = if self.backbone.takes_rows() { images } else { images.to_kind(Kind::BFloat16) };
+                // Rows are taken as they are: a kind may hand them on.
+                let images = if self.kind.takes_rows() { images } else { images.to_kind(Kind::BFloat16) };
                 let seen = torch_shim::autocast_bf16(self.device(), true, || self.extractor.extract(&images, train));
                 Representation { features: seen.features.to_kind(Kind::Float), ..seen }
             }
@@ -89,7 +109,7 @@ impl Network {
     }
 
     /// The same, without a trace for gradients and with BatchNorm's statistics as they are.
-    pub fn look(&self, images: &Tensor) -> Representation {
+    pub fn forward_eval(&self, images: &Tensor) -> Representation {
         no_grad(|| match &self.settled {
             Some(settled) => settled.extract(&self.laid_out(images), false),
             None => self.extract(images, false),
@@ -130,7 +150,7 @@ mod tests {
     #[test]
     fn identity_hands_rows_on_bit_by_bit_in_any_precision() {
         let compute = Compute { precision: Precision::Bf16, ..Default::default() };
-        let network = Network::new(Backbone::Identity(Identity {}), 1, 3, compute, Device::Cpu, 0);
+        let network = Network::new(ExtractorKind::Identity(Identity {}), 1, 3, compute, Device::Cpu, 0);
         let rows = Tensor::from_slice(&[0.123_456_7f32, -3.3, 1e-9]).reshape([1, 3]);
         assert!(network.extract(&rows, true).features.equal(&rows));
     }
@@ -139,17 +159,17 @@ mod tests {
     /// once they are stirred.
     #[test]
     fn a_look_sees_new_weights_once_they_are_stirred() {
-        let backbone = Backbone::ResNet18(ResNet18 { width: 4, ..Default::default() });
-        let mut network = Network::new(backbone, 3, 16, Compute::default(), Device::Cpu, 0);
+        let kind = ExtractorKind::ResNet18(ResNet18 { width: 4, ..Default::default() });
+        let mut network = Network::new(kind, 3, 16, Compute::default(), Device::Cpu, 0);
         let images = Tensor::ones([2, 3, 16, 16], (Kind::Float, Device::Cpu));
         let apart = |a: &Tensor, b: &Tensor| f64::try_from((a - b).abs().max() / b.abs().max()).expect("a number");
         network.fold();
-        let before = network.look(&images).features;
+        let before = network.forward_eval(&images).features;
         assert!(apart(&before, &network.extract(&images, false).features) < 1e-4);
         no_grad(|| network.parameters().iter().for_each(|weight| drop(weight.shallow_clone().g_mul_scalar_(2.0))));
-        assert!(network.look(&images).features.equal(&before));
-        network.stir();
-        let after = network.look(&images).features;
+        assert!(network.forward_eval(&images).features.equal(&before));
+        network.unfreeze();
+        let after = network.forward_eval(&images).features;
         assert!(apart(&after, &before) > 0.5);
         assert!(after.equal(&network.extract(&images, false).features));
     }

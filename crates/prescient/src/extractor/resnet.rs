@@ -19,7 +19,9 @@ pub struct ResNet18 {
     pub stem: Stem,
     /// Channels of the first stage; features are eight times as long. 64 is the paper's.
     pub width: u32,
-    /// ReLU after the last block of each stage, as torchvision has it. Without, features and POD maps are signed.
+    /// ReLU after the last block of each stage, as torchvision has it. Without, features and POD maps are signed. Not a
+    /// key of a recipe: the authors have none (errata 19).
+    #[serde(skip)]
     pub last_relu: bool,
 }
 

@@ -6,7 +6,7 @@
 use crate::extractor::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
-use tch::nn::{self, BatchNormConfig, ConvConfig, Module, ModuleT, Path};
+use tch::nn::{self, ConvConfig, Module, Path};
 
 /// The small net's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,20 +16,17 @@ pub struct SmallCnn {
     pub features: u32,
     /// Channels of the first convolution; the second has twice as many.
     pub width: u32,
-    /// BatchNorm after each convolution. The paper's net has none.
-    pub norm: bool,
 }
 
 impl Default for SmallCnn {
     fn default() -> Self {
-        Self { features: 2, width: 32, norm: false }
+        Self { features: 2, width: 32 }
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Net {
     convolutions: [nn::Conv2D; 2],
-    norms: Option<[nn::BatchNorm; 2]>,
     linear: nn::Linear,
     features: usize,
 }
@@ -37,18 +34,14 @@ pub(crate) struct Net {
 impl Net {
     pub(crate) fn new(path: &Path<'_>, settings: SmallCnn, channels: i64, size: i64) -> Self {
         let (width, features) = (i64::from(settings.width), i64::from(settings.features));
-        let config = ConvConfig { padding: 2, bias: !settings.norm, ..Default::default() };
+        let config = ConvConfig { padding: 2, ..Default::default() };
         let convolutions = [
             nn::conv2d(path / "conv1", channels, width, 5, config),
             nn::conv2d(path / "conv2", width, 2 * width, 5, config),
         ];
-        let norms = settings.norm.then(|| {
-            let config = BatchNormConfig { ws_init: nn::Init::Const(1.0), ..Default::default() };
-            [nn::batch_norm2d(path / "norm1", width, config), nn::batch_norm2d(path / "norm2", 2 * width, config)]
-        });
         let side = size / 2 / 2;
         let linear = nn::linear(path / "linear", 2 * width * side * side, features, Default::default());
-        Self { convolutions, norms, linear, features: settings.features as usize }
+        Self { convolutions, linear, features: settings.features as usize }
     }
 }
 
@@ -57,14 +50,11 @@ impl Extractor for Net {
         self.features
     }
 
-    fn extract(&self, images: &Tensor, train: bool) -> Representation {
+    fn extract(&self, images: &Tensor, _train: bool) -> Representation {
         let mut stages: Vec<Tensor> = Vec::with_capacity(2);
         let mut x = images.shallow_clone();
-        for (index, convolution) in self.convolutions.iter().enumerate() {
-            let mut map = convolution.forward(&x);
-            if let Some(norms) = &self.norms {
-                map = norms[index].forward_t(&map, train);
-            }
+        for convolution in &self.convolutions {
+            let map = convolution.forward(&x);
             x = map.relu().max_pool2d_default(2);
             stages.push(map);
         }

@@ -1,7 +1,7 @@
 //! What happens while a model learns, told to whoever looks on. An observer looks; it cannot touch.
 
 use crate::class::Slot;
-use crate::evaluation::{Answers, Scatter};
+use crate::evaluation::{Answers, Points, Scatter, Zone};
 use crate::protocol::Reading;
 
 /// Something that happened.
@@ -45,6 +45,15 @@ pub enum Event<'a> {
         /// The images kept of each class, by name.
         exemplars: &'a [(Slot, Vec<String>)],
     },
+    /// Some ghosts, to be drawn.
+    Imagined {
+        /// The task, from 1.
+        task: usize,
+        /// Ghosts of seen and future classes.
+        ghosts: &'a Points,
+        /// Where future classes are expected, in a plane.
+        zones: &'a [Zone],
+    },
     /// All test images were answered.
     Evaluated {
         /// The task, from 1.
@@ -73,7 +82,7 @@ pub enum Event<'a> {
 /// Looks on.
 pub trait Observer {
     /// Takes notice.
-    fn notice(&mut self, event: &Event<'_>);
+    fn on_event(&mut self, event: &Event<'_>);
 }
 
 /// Takes no notice.
@@ -81,19 +90,19 @@ pub trait Observer {
 pub struct Silent;
 
 impl Observer for Silent {
-    fn notice(&mut self, _: &Event<'_>) {}
+    fn on_event(&mut self, _: &Event<'_>) {}
 }
 
 /// Several that look on, one after the other.
 impl<A: Observer, B: Observer> Observer for (A, B) {
-    fn notice(&mut self, event: &Event<'_>) {
-        self.0.notice(event);
-        self.1.notice(event);
+    fn on_event(&mut self, event: &Event<'_>) {
+        self.0.on_event(event);
+        self.1.on_event(event);
     }
 }
 
 impl<O: Observer + ?Sized> Observer for &mut O {
-    fn notice(&mut self, event: &Event<'_>) {
-        (**self).notice(event);
+    fn on_event(&mut self, event: &Event<'_>) {
+        (**self).on_event(event);
     }
 }

@@ -17,12 +17,10 @@
 
 use crate::engine::has_kernels_on;
 use crate::loss::kernel;
-use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor, no_grad};
 
 /// How unlike two sets of samples are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mmd {
     /// `σ`, one kernel each.
     pub bandwidths: Vec<f64>,
@@ -76,7 +74,7 @@ impl Mmd {
     }
 
     /// The loss of `fake`, `[m, width]`, and its slope there, `[m, width]`.
-    pub fn slope(&self, target: &Target, fake: &Tensor) -> (Tensor, Tensor) {
+    pub fn value_and_grad(&self, target: &Target, fake: &Tensor) -> (Tensor, Tensor) {
         no_grad(|| {
             let of_fake = squares(fake);
             let (n, m) = (target.samples.size()[0], fake.size()[0]);
@@ -216,12 +214,12 @@ mod tests {
                 let fake = fake.copy().set_requires_grad(true);
                 let loss = mmd.loss(&real, &fake);
                 loss.backward();
-                let (value, slope) = mmd.slope(&mmd.target(&real), &fake);
+                let (value, slope) = mmd.value_and_grad(&mmd.target(&real), &fake);
                 assert_close(&(value - loss), 0.0);
                 assert_close(&(slope - fake.grad()).abs().max(), 0.0);
                 // In single precision, by our own pass over the distances.
                 let single = |tensor: &Tensor| tensor.detach().to_kind(Kind::Float);
-                let (value, slope) = mmd.slope(&mmd.target(&single(&real)), &single(&fake));
+                let (value, slope) = mmd.value_and_grad(&mmd.target(&single(&real)), &single(&fake));
                 assert_close(&(value - mmd.loss(&real, &fake)), 0.0);
                 assert_close(&(slope - fake.grad()).abs().max(), 0.0);
             }

@@ -8,7 +8,6 @@ pub mod distill;
 mod kernel;
 mod mmd;
 mod nca;
-mod ranking;
 mod svm_reg;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -16,7 +15,6 @@ pub(crate) mod testing;
 pub use distill::{Distillation, DistillationKind, LessForget, Pod};
 pub use mmd::{Mmd, Target};
 pub use nca::{Form, Nca};
-pub use ranking::Ranking;
 pub use svm_reg::{Planes, SvmReg};
 
 use serde::{Deserialize, Serialize};
@@ -30,10 +28,8 @@ pub struct LossSettings {
     pub classification: Nca,
     /// What keeps `f` close to `f^{t−1}`.
     pub distillation: DistillationKind,
-    /// What keeps old samples ahead of new classes.
-    pub ranking: Ranking,
     /// What keeps room for future classes, once there are ghosts.
-    pub latent: SvmReg,
+    pub svm_reg: SvmReg,
 }
 
 /// The terms of a loss, each by name and already weighted. Their sum is what is minimized.

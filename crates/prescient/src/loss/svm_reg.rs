@@ -64,9 +64,21 @@ impl Planes {
 impl SvmReg {
     /// The mean over features `[batch, width]` and planes.
     pub fn loss(&self, features: &Tensor, planes: &Planes) -> Tensor {
+        self.hinges(features, planes).mean(Kind::Float)
+    }
+
+    /// The same over the rows that `wanted`, `[batch]`, marks; 0 where it marks none.
+    pub fn loss_of(&self, features: &Tensor, planes: &Planes, wanted: &Tensor) -> Tensor {
+        let rows = self.hinges(features, planes).mean_dim([1i64].as_slice(), false, Kind::Float);
+        let wanted = wanted.to_kind(Kind::Float);
+        (rows * &wanted).sum(Kind::Float) / wanted.sum(Kind::Float).clamp_min(1.0)
+    }
+
+    /// `[ w_c·ĥ_i + b_c + τ ]₊`, `[batch, classes]`.
+    fn hinges(&self, features: &Tensor, planes: &Planes) -> Tensor {
         let kind = features.kind();
         let decisions = unit_rows(features).matmul(&planes.normals.to_kind(kind).tr()) + planes.biases.to_kind(kind);
-        (decisions + self.margin).relu().mean(Kind::Float)
+        (decisions + self.margin).relu()
     }
 }
 
@@ -98,6 +110,16 @@ mod tests {
     #[test]
     fn loss_by_hand() {
         assert_close(&SvmReg::default().loss(&matrix([[3.0, 4.0]]), &planes()), 0.55);
+    }
+
+    /// Of two rows the first counts, 0.55 as above; the other, ĥ = (0, −1), would cost (0.5 + 3) / 2. No row: nothing.
+    #[test]
+    fn rows_that_are_not_wanted_cost_nothing() {
+        let features = matrix([[3.0, 4.0], [0.0, -1.0]]);
+        let of = |wanted: [bool; 2]| SvmReg::default().loss_of(&features, &planes(), &Tensor::from_slice(&wanted));
+        assert_close(&of([true, false]), 0.55);
+        assert_close(&of([true, true]), (0.55 + 1.75) / 2.0);
+        assert_close(&of([false, false]), 0.0);
     }
 
     #[test]

@@ -1,25 +1,20 @@
 //! The rehearsal memory: a few images of each past class, chosen once and kept.
 
 mod herding;
-mod random;
 
 pub use herding::herd;
-pub use random::pick;
 
 use crate::class::{Slot, Slots};
 use crate::data::Sample;
-use crate::seeds::Stream;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How much is kept, and how it is chosen.
+/// How much is kept, and how often it is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemorySettings {
     /// `s`: how many images of each class are kept. 0: none, no rehearsal.
     pub per_class: usize,
-    /// Which ones.
-    pub selection: Selection,
     /// How often each is seen in an epoch of the main training, where an image of a new class is seen once. 1: as in the
     /// authors' code. 0: in the balanced fine-tune alone. The fewer are kept beside the new ones, the less the past counts.
     pub repeat: usize,
@@ -27,27 +22,7 @@ pub struct MemorySettings {
 
 impl Default for MemorySettings {
     fn default() -> Self {
-        Self { per_class: 20, selection: Selection::Herding, repeat: 1 }
-    }
-}
-
-/// Which images are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Selection {
-    /// Those whose mean stays closest to the mean of their class.
-    Herding,
-    /// Any.
-    Random,
-}
-
-impl Selection {
-    /// The rows of `features` to keep, `count` at most, the best first.
-    pub fn choose(self, features: &[Vec<f32>], count: usize, stream: &mut Stream) -> Vec<usize> {
-        match self {
-            Selection::Herding => herd(features, count),
-            Selection::Random => pick(features.len(), count, stream),
-        }
+        Self { per_class: 20, repeat: 1 }
     }
 }
 

@@ -114,7 +114,7 @@ mod tests {
     /// 24 classes of 10 training images: 2 of each are answered, 8 are learned from, no test image is read.
     #[test]
     fn a_fifth_of_each_class_plays_the_test() {
-        let drawn = Arc::new(Synthetic::new(&SyntheticSettings { train: 10, test: 3, ..Default::default() }));
+        let drawn = Arc::new(Synthetic::new(&SyntheticSettings { train: 10, test: 3 }));
         let held_out = HeldOut::new(drawn.clone(), 0.2);
         assert_eq!((held_out.samples(Subset::Train).len(), held_out.samples(Subset::Test).len()), (24 * 8, 24 * 2));
         let names = |subset| -> BTreeSet<String> {

@@ -55,6 +55,11 @@ impl Sealed {
         self.dataset.size()
     }
 
+    /// The shorter side to which test images are scaled before a square of [`size`](Self::size) is cut out of the middle.
+    pub fn resize(&self) -> u32 {
+        self.dataset.resize()
+    }
+
     /// What people call an image.
     pub fn name(&self, sample: &Sample) -> String {
         self.dataset.name(sample)
@@ -98,6 +103,11 @@ pub struct TaskData {
 }
 
 impl TaskData {
+    /// The number of the task, from 1.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// The training samples of the classes that arrive with this task.
     pub fn present(&self) -> Vec<Sample> {
         let samples = self.sealed.dataset.samples(Subset::Train);
@@ -217,7 +227,7 @@ mod tests {
     use crate::scenario::{Order, Split};
 
     fn sealed() -> Sealed {
-        let dataset = Arc::new(Synthetic::new(&SyntheticSettings { train: 3, test: 2, ..Default::default() }));
+        let dataset = Arc::new(Synthetic::new(&SyntheticSettings { train: 3, test: 2 }));
         let classes = dataset.catalogue().len();
         let split: Split = format!("{}+4+4", classes - 8).parse().expect("a split");
         let order = Order::Shuffled { seed: 3 };

@@ -6,11 +6,14 @@ use crate::seeds::Seeds;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-/// How the classes are put in order.
+/// How the classes are put in order. In a recipe it is one string: `listed`, `shuffled 7`, `standard`, `proposed` or
+/// `file order.txt`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+#[serde(try_from = "String", into = "String")]
 pub enum Order {
     /// As the dataset lists them: the paper's choice, so that seeds change training and nothing else.
     #[default]
@@ -33,6 +36,9 @@ pub enum Order {
 }
 
 impl Order {
+    /// What can be written in a recipe.
+    pub const FORMS: &'static str = "`listed`, `shuffled SEED`, `standard`, `proposed` or `file PATH`";
+
     /// The classes called `names`, in order of arrival. `Standard` and `Proposed` are the dataset's to know: here they are
     /// an error.
     pub fn arrange(&self, names: &[String]) -> Result<Vec<ClassId>, ScenarioError> {
@@ -52,6 +58,51 @@ impl Order {
                 from_lines(&text, names, path)
             }
         }
+    }
+}
+
+impl FromStr for Order {
+    type Err = ScenarioError;
+
+    fn from_str(text: &str) -> Result<Self, ScenarioError> {
+        let text = text.trim();
+        let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        match (first, rest.trim()) {
+            ("listed", "") => Ok(Order::Listed),
+            ("standard", "") => Ok(Order::Standard),
+            ("proposed", "") => Ok(Order::Proposed),
+            ("file", path) if !path.is_empty() => Ok(Order::File { path: path.into() }),
+            ("shuffled", seed) if seed.parse::<u64>().is_ok() => {
+                Ok(Order::Shuffled { seed: seed.parse().expect("parsed above") })
+            }
+            _ => Err(ScenarioError::Order { text: text.to_owned(), expected: Self::FORMS }),
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Order::Listed => f.write_str("listed"),
+            Order::Shuffled { seed } => write!(f, "shuffled {seed}"),
+            Order::Standard => f.write_str("standard"),
+            Order::Proposed => f.write_str("proposed"),
+            Order::File { path } => write!(f, "file {}", path.display()),
+        }
+    }
+}
+
+impl TryFrom<String> for Order {
+    type Error = ScenarioError;
+
+    fn try_from(text: String) -> Result<Self, ScenarioError> {
+        text.parse()
+    }
+}
+
+impl From<Order> for String {
+    fn from(order: Order) -> String {
+        order.to_string()
     }
 }
 
@@ -93,6 +144,18 @@ mod tests {
 
     fn names() -> Vec<String> {
         ["ant", "bee", "cat"].map(String::from).to_vec()
+    }
+
+    #[test]
+    fn an_order_is_one_string() {
+        for text in ["listed", "shuffled 7", "standard", "proposed", "file a folder/order.txt"] {
+            assert_eq!(text.parse::<Order>().expect(text).to_string(), text);
+        }
+        assert_eq!(" shuffled  7 ".parse::<Order>().expect("spaces"), Order::Shuffled { seed: 7 });
+        for text in ["", "random", "shuffled", "shuffled -1", "listed 3", "file"] {
+            let error = text.parse::<Order>().expect_err(text).to_string();
+            assert_eq!(error, format!("the order `{text}` cannot be read: expected {}", Order::FORMS));
+        }
     }
 
     #[test]

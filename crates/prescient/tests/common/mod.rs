@@ -40,7 +40,7 @@ pub fn small_recipe() -> Recipe {
         per_class = 5
     "#;
     let mut recipe = Recipe::parse(text, Path::new("small.toml")).unwrap();
-    recipe.data = Source::Synthetic(SyntheticSettings { train: 20, test: 8, ..Default::default() });
+    recipe.data = Source::Synthetic(SyntheticSettings { train: 20, test: 8 });
     recipe
 }
 
@@ -61,7 +61,7 @@ impl Stages {
 }
 
 impl Observer for Stages {
-    fn notice(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         if let Event::StageStarted { stage, steps } = event {
             self.0.push((stage, *steps));
         }
@@ -112,7 +112,7 @@ pub fn photo_folder(at: &Path, classes: &[&str]) -> PathBuf {
 
 /// Drawings of as many different things as there are `classes`, no two alike: `train/CLASS/N.png` and `test/CLASS/N.png`.
 pub fn drawn_photos(at: &Path, classes: &[&str], train: usize, test: usize) {
-    let drawn = Synthetic::new(&SyntheticSettings { train, test, ..Default::default() });
+    let drawn = Synthetic::new(&SyntheticSettings { train, test });
     for (subset, side) in [(Subset::Train, "train"), (Subset::Test, "test")] {
         for (index, class) in classes.iter().enumerate() {
             let folder = at.join(side).join(class);
@@ -221,7 +221,7 @@ pub fn lines(path: &Path) -> Vec<String> {
 /// `test.txt`. A feature is the mean colour of each of sixteen parts of a drawing.
 pub fn drawn_features(at: &Path, classes: &[&str], train: usize, test: usize) {
     std::fs::create_dir_all(at).unwrap();
-    let drawn = Synthetic::new(&SyntheticSettings { train, test, ..Default::default() });
+    let drawn = Synthetic::new(&SyntheticSettings { train, test });
     for (subset, side) in [(Subset::Train, "train"), (Subset::Test, "test")] {
         let samples: Vec<_> =
             drawn.samples(subset).iter().filter(|sample| sample.class.index() < classes.len()).collect();

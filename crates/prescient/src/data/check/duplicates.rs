@@ -37,10 +37,10 @@ fn same(inventory: &Inventory, before: &Item, after: &Item) -> Finding {
     if before.subset != after.subset {
         let kind = if inventory.pictures.are_rows() { "row" } else { "image" };
         let what = format!("`{b}`: expected a test {kind} of its own, found the training {kind} `{a}` once more");
-        let mend = match inventory.can_leave_out {
+        let mend = match inventory.can_exclude {
             true => format!(
-                "take one of the two away, for what was learned from tests nothing; or leave it out in the recipe: \
-                 `leave_out = [\"{}\"]` in `[data]`, and `--leave-out` here",
+                "take one of the two away, for what was learned from tests nothing; or exclude it in the recipe: \
+                 `exclude = [\"{}\"]` in `[data]`, and `--exclude` here",
                 before.name
             ),
             false => "take one of the two away: what was learned from tests nothing".to_owned(),

@@ -5,10 +5,9 @@ use crate::class::ClassId;
 use crate::data::check::{Finding, Kind};
 use crate::data::datasets::apy::{self, Annotations, Object};
 use crate::data::datasets::photos::{Classes, Survey, fault};
+use crate::data::datasets::shares::SPLIT_SEED;
 use crate::data::datasets::{awa2, folder};
-use crate::data::{
-    ApySettings, Awa2Settings, Dataset, Features, FeaturesSettings, Files, Image, Mnist, Sample, Subset,
-};
+use crate::data::{Dataset, Features, FeaturesSettings, Files, Image, Mnist, Sample, Subset};
 use crate::error::DataError;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,7 +38,7 @@ pub(crate) struct Inventory {
     pub(crate) counts: Vec<(String, [usize; 2])>,
     pub(crate) findings: Vec<Finding>,
     /// Whether a recipe can leave an item out by its name.
-    pub(crate) can_leave_out: bool,
+    pub(crate) can_exclude: bool,
 }
 
 impl Pictures {
@@ -71,13 +70,9 @@ impl Pictures {
 }
 
 /// Photos in folders by class.
-pub(crate) fn of_folder(
-    path: &Path,
-    sources: &[AttributeSource],
-    leave_out: &[String],
-) -> Result<Inventory, DataError> {
+pub(crate) fn of_folder(path: &Path, sources: &[AttributeSource], exclude: &[String]) -> Result<Inventory, DataError> {
     let files = folder::files(path)?;
-    let survey = folder::survey(&files, leave_out);
+    let survey = folder::survey(&files, exclude);
     let mut findings = Vec::new();
     let mut classes: Vec<String> = survey.train.keys().chain(survey.test.keys()).cloned().collect();
     classes.sort();
@@ -92,7 +87,7 @@ pub(crate) fn of_folder(
         let warnings = catalogue::warnings(&catalogue);
         findings.extend(warnings.iter().map(|warning| Finding::notice(Kind::ClassInformation, warning.to_string())));
     }
-    Ok(Inventory { can_leave_out: true, ..from_survey(files, survey, classes, findings) })
+    Ok(Inventory { can_exclude: true, ..from_survey(files, survey, classes, findings) })
 }
 
 /// A finding for each class that only images, or only attributes, have.
@@ -119,7 +114,7 @@ pub(crate) fn of_awa2(path: &Path) -> Result<Inventory, DataError> {
     let mut findings: Vec<Finding> = faults.iter().map(|error| Finding::fault(Kind::ClassInformation, error)).collect();
     let published: Vec<String> = awa2::SIZES.iter().map(|(name, _)| (*name).to_owned()).collect();
     let classes = if classes.is_empty() { published } else { classes };
-    let survey = awa2::survey(&files, &classes, Awa2Settings::default().split_seed);
+    let survey = awa2::survey(&files, &classes, SPLIT_SEED);
     let mut inventory = from_survey(files, survey, classes, Vec::new());
     for (class, expected) in awa2::SIZES {
         let count = inventory.counts.iter().find(|(name, _)| name == class);
@@ -153,7 +148,7 @@ fn from_survey(files: Files, survey: Survey, classes: Vec<String>, mut findings:
         })
     };
     let items = side(train, Subset::Train).chain(side(test, Subset::Test)).collect();
-    Inventory { pictures: Pictures::Files(files), items, counts, findings, can_leave_out: false }
+    Inventory { pictures: Pictures::Files(files), items, counts, findings, can_exclude: false }
 }
 
 /// aP&Y: an item is a photo, a count is of objects.
@@ -168,7 +163,7 @@ pub(crate) fn of_apy(path: &Path) -> Result<Inventory, DataError> {
         }
     }
     findings.extend(apy::missing(&files, &annotations).iter().map(|error| Finding::fault(Kind::Layout, error)));
-    let (train, test) = apy::sides(&annotations, ApySettings::default().split_seed);
+    let (train, test) = apy::sides(&annotations, SPLIT_SEED);
     let mut counts: Vec<(String, [usize; 2])> = annotations.classes.iter().map(|name| (name.clone(), [0; 2])).collect();
     let mut photos: BTreeMap<&str, Item> = BTreeMap::new();
     for (subset, side, objects) in [(Subset::Train, 0, train), (Subset::Test, 1, test)] {
@@ -182,7 +177,7 @@ pub(crate) fn of_apy(path: &Path) -> Result<Inventory, DataError> {
         }
     }
     let items = photos.into_values().filter(|item| files.has(&item.name)).collect();
-    Ok(Inventory { pictures: Pictures::Files(files), items, counts, findings, can_leave_out: false })
+    Ok(Inventory { pictures: Pictures::Files(files), items, counts, findings, can_exclude: false })
 }
 
 /// MNIST, or another set in the same files.
@@ -215,7 +210,7 @@ pub(crate) fn of_mnist(path: &Path) -> Result<Inventory, Vec<DataError>> {
         }
     }
     let pictures = Pictures::Dataset(Box::new(dataset));
-    Ok(Inventory { pictures, items, counts, findings, can_leave_out: false })
+    Ok(Inventory { pictures, items, counts, findings, can_exclude: false })
 }
 
 /// Features that were computed elsewhere: an item is a row.
@@ -239,5 +234,5 @@ pub(crate) fn of_features(path: &Path, sources: &[AttributeSource]) -> Result<In
         }
     }
     let pictures = Pictures::Dataset(Box::new(dataset));
-    Ok(Inventory { pictures, items, counts, findings, can_leave_out: false })
+    Ok(Inventory { pictures, items, counts, findings, can_exclude: false })
 }

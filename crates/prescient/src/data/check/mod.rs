@@ -25,7 +25,7 @@ pub enum Checked {
         /// Where their attributes come from.
         attributes: Vec<AttributeSource>,
         /// Which of them are not used.
-        leave_out: Vec<String>,
+        exclude: Vec<String>,
     },
     /// Animals with Attributes 2.
     Awa2,
@@ -109,8 +109,8 @@ pub fn check(dataset: &Checked, path: &Path, progress: &(dyn Fn(usize, usize) + 
     let path: PathBuf = resolve(path);
     let inventory = match dataset {
         Checked::Mnist => inventory::of_mnist(&path),
-        Checked::Folder { attributes, leave_out } => {
-            inventory::of_folder(&path, attributes, leave_out).map_err(|error| vec![error])
+        Checked::Folder { attributes, exclude } => {
+            inventory::of_folder(&path, attributes, exclude).map_err(|error| vec![error])
         }
         Checked::Awa2 => inventory::of_awa2(&path).map_err(|error| vec![error]),
         Checked::Apy => inventory::of_apy(&path).map_err(|error| vec![error]),

@@ -13,8 +13,8 @@ const LARGEST: u32 = 224;
 
 const LAYOUT: &str = "images are expected as `train/CLASS/*.jpg` and `test/CLASS/*.jpg`, each class on both sides";
 
-const LEAVE_OUT: &str = "`leave_out` names images as they lie below the dataset's folder or archive, such as \
-                         `train/cat/0001.jpg`; one that is gone need not be left out any more";
+const EXCLUDE: &str = "`exclude` names images as they lie below the dataset's folder or archive, such as \
+                         `train/cat/0001.jpg`; one that is gone need not be excluded any more";
 
 /// Where the images and the attributes are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,17 +26,17 @@ pub struct FolderSettings {
     #[serde(default)]
     pub attributes: Vec<AttributeSource>,
     /// How the attributes of each source are scaled.
-    #[serde(default, skip_serializing_if = "Scale::is_none")]
+    #[serde(default)]
     pub scale: Scale,
-    /// Images that are not used, as in `train/cat/0001.jpg`: copies of a test image, or what shows something else.
+    /// Images that are left out, as in `train/cat/0001.jpg`: copies of a test image, or what shows something else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub leave_out: Vec<String>,
+    pub exclude: Vec<String>,
 }
 
 impl FolderSettings {
     /// Images alone: nothing is known of their classes, and none is left out.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), attributes: Vec::new(), scale: Scale::None, leave_out: Vec::new() }
+        Self { path: path.into(), attributes: Vec::new(), scale: Scale::default(), exclude: Vec::new() }
     }
 }
 
@@ -51,7 +51,7 @@ impl Folder {
     /// Finds all images and reads all attributes; of the images, only the first is opened.
     pub fn open(path: &Path, settings: &FolderSettings) -> Result<Self, DataError> {
         let files = files(path)?;
-        let (train, test) = survey(&files, &settings.leave_out).sides()?;
+        let (train, test) = survey(&files, &settings.exclude).sides()?;
         let classes = train.keys().cloned().collect();
         let catalogue = class_information(path, classes, &settings.attributes, settings.scale)?;
 
@@ -105,15 +105,15 @@ impl Dataset for Folder {
 }
 
 /// Finds the images of both sides without those left out, and whatever is wrong with the layout.
-pub(crate) fn survey(files: &Files, leave_out: &[String]) -> Survey {
+pub(crate) fn survey(files: &Files, exclude: &[String]) -> Survey {
     let mut faults = Vec::new();
     let mut train = side(files, "train", &mut faults);
     let mut test = side(files, "test", &mut faults);
-    for name in leave_out {
+    for name in exclude {
         let images = train.values_mut().chain(test.values_mut());
         let found: Vec<_> = images.filter(|images| images.contains(name)).collect();
         if found.is_empty() {
-            faults.push(fault(files, name, "an image to leave out", "none", LEAVE_OUT));
+            faults.push(fault(files, name, "an image to exclude", "none", EXCLUDE));
         }
         found.into_iter().for_each(|images| images.retain(|image| image != name));
     }
@@ -360,8 +360,8 @@ mod tests {
         let (_folder, archive) = zipped(&names);
         for path in [folder.path(), archive.as_path()] {
             let without = |names: &[&str]| {
-                let leave_out = names.iter().map(|name| (*name).to_owned()).collect();
-                Folder::open(path, &FolderSettings { leave_out, ..FolderSettings::new(path) })
+                let exclude = names.iter().map(|name| (*name).to_owned()).collect();
+                Folder::open(path, &FolderSettings { exclude, ..FolderSettings::new(path) })
             };
             let data = without(&["train/dog/1.PNG"]).expect("data");
             let left = data.samples(Subset::Train).iter().map(|sample| data.name(sample)).collect::<Vec<_>>();
@@ -369,7 +369,7 @@ mod tests {
             assert_eq!(data.samples(Subset::Test).len(), 3);
             let says = |names: &[&str]| without(names).err().expect("a fault");
             let text = says(&["train/dog/1.png"]).to_string();
-            assert!(text.ends_with("/train/dog/1.png`: expected an image to leave out, found none"), "{text}");
+            assert!(text.ends_with("/train/dog/1.png`: expected an image to exclude, found none"), "{text}");
             assert!(says(&["dog/1.png"]).hint().is_some_and(|hint| hint.contains("such as `train/cat/0001.jpg`")));
             let text = says(&["test/ox/1.png"]).to_string();
             assert!(text.ends_with("/test/ox`: expected images of the class, found none"), "{text}");

@@ -3,6 +3,9 @@
 use crate::seeds::Stream;
 use rand::seq::SliceRandom;
 
+/// The seed of every split into training and test images: its own, so that all runs share a split.
+pub(crate) const SPLIT_SEED: u64 = 1;
+
 /// `⌊0.8 n⌋` of the items, drawn at random, and the rest. Both keep the order in which the items came.
 ///
 /// The items must come in an order of their own, such as by name: what a directory happens to list first differs between

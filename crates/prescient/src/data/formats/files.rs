@@ -117,7 +117,7 @@ fn is_skipped(name: &str) -> bool {
 }
 
 /// Whether a file's name says that it is an image.
-pub(crate) fn is_image(file: &str) -> bool {
+pub fn is_image(file: &str) -> bool {
     let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
 }

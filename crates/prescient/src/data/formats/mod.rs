@@ -6,5 +6,5 @@ pub(crate) mod idx;
 pub mod mat;
 pub mod npy;
 
-pub use files::Files;
+pub use files::{Files, is_image};
 pub use idx::Idx;

@@ -5,6 +5,8 @@ use crate::data::transforms::resize::resize;
 use crate::seeds::Stream;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
 /// Mean and deviation of each channel, for pixels in [0, 1].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,8 +19,7 @@ pub struct Normalization {
 }
 
 /// What is done to a training image at random.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Augmentation {
     /// Which part of it is used.
     pub crop: Crop,
@@ -26,9 +27,9 @@ pub struct Augmentation {
     pub flip: bool,
 }
 
-/// Which part of a training image is used.
+/// Which part of a training image is used. In a recipe it is one string: `none`, `shift 3` or `resized 0.25`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+#[serde(try_from = "String", into = "String")]
 pub enum Crop {
     /// The same as of a test image.
     #[default]
@@ -43,6 +44,56 @@ pub enum Crop {
         /// The smallest part of the area, in (0, 1]; torchvision's default is 0.08.
         area: f64,
     },
+}
+
+impl Crop {
+    /// What can be written in a recipe.
+    pub const FORMS: &'static str =
+        "`none`, `shift PIXELS` (0 to 1024) or `resized AREA` (the smallest part of the area, above 0 and at most 1)";
+}
+
+impl FromStr for Crop {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let crop = match words[..] {
+            ["none"] => Some(Crop::None),
+            ["shift", pixels] => pixels.parse().ok().map(|pixels| Crop::Shift { pixels }),
+            ["resized", area] => area.parse().ok().map(|area| Crop::Resized { area }),
+            _ => None,
+        };
+        let fits = |crop: &Crop| match *crop {
+            Crop::None => true,
+            Crop::Shift { pixels } => pixels <= 1024,
+            Crop::Resized { area } => area > 0.0 && area <= 1.0,
+        };
+        crop.filter(fits).ok_or_else(|| format!("the crop `{text}` cannot be read: expected {}", Self::FORMS))
+    }
+}
+
+impl fmt::Display for Crop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Crop::None => f.write_str("none"),
+            Crop::Shift { pixels } => write!(f, "shift {pixels}"),
+            Crop::Resized { area } => write!(f, "resized {area}"),
+        }
+    }
+}
+
+impl TryFrom<String> for Crop {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Crop> for String {
+    fn from(crop: Crop) -> String {
+        crop.to_string()
+    }
 }
 
 /// A view: a square of `size` pixels.
@@ -216,6 +267,17 @@ mod tests {
 
     fn view(size: u32, crop: Crop, flip: bool) -> View {
         View { size, resize: size, augmentation: Augmentation { crop, flip } }
+    }
+
+    #[test]
+    fn a_crop_is_one_string() {
+        for text in ["none", "shift 3", "resized 0.25"] {
+            assert_eq!(text.parse::<Crop>().expect(text).to_string(), text);
+        }
+        for text in ["", "shift", "shift -1", "shift 4000000000", "resized 0", "resized NaN", "resized 2", "center"] {
+            let error = text.parse::<Crop>().expect_err(text);
+            assert_eq!(error, format!("the crop `{text}` cannot be read: expected {}", Crop::FORMS));
+        }
     }
 
     /// Two by two pixels, three channels: pixel p has the bytes 10p, 10p + 1, 10p + 2.

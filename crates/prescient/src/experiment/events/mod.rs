@@ -62,7 +62,7 @@ impl Events {
 }
 
 impl Observer for Events {
-    fn notice(&mut self, event: &learner::Event<'_>) {
+    fn on_event(&mut self, event: &learner::Event<'_>) {
         match *event {
             learner::Event::Epoch { task, stage, epoch, of, lr, terms } => {
                 self.write(of_epoch((task - 1) * of + epoch, stage, lr, terms.iter().copied()));
@@ -126,8 +126,8 @@ fn from_record(tasks: &[usize], record: Option<&Record>) -> Vec<u8> {
     let mut of: BTreeMap<(&str, Vec<&String>), usize> = BTreeMap::new();
     for line in lines() {
         if let Line::Epoch(epoch) = line {
-            let longest = of.entry((&epoch.stage, epoch.terms.keys().collect())).or_default();
-            *longest = epoch.epoch.max(*longest);
+            let max_norm = of.entry((&epoch.stage, epoch.terms.keys().collect())).or_default();
+            *max_norm = epoch.epoch.max(*max_norm);
         }
     }
     let now = now();
@@ -172,12 +172,12 @@ mod tests {
             let value = number as f64 + epoch as f64 / 10.0;
             let terms: &[(&'static str, f64)] =
                 if number == 1 { &[("nca", value)] } else { &[("nca", value), ("pod", 0.5)] };
-            events.notice(&learner::Event::Epoch { task: number, stage: "train", epoch, of: 2, lr: 0.1, terms });
+            events.on_event(&learner::Event::Epoch { task: number, stage: "train", epoch, of: 2, lr: 0.1, terms });
             let terms = terms.iter().map(|(term, value)| ((*term).to_owned(), *value)).collect();
             lines.push(Line::Epoch(Epoch { task: number, stage: "train".to_owned(), epoch, lr: 0.1, terms }));
         }
         let answers = answers([0, 1, 1, 0]);
-        events.notice(&learner::Event::Evaluated { task: number, answers: &answers });
+        events.on_event(&learner::Event::Evaluated { task: number, answers: &answers });
         lines.push(Line::Evaluation(Evaluation { task: number, confusion: answers.confusion(2), answers }));
     }
 

@@ -7,7 +7,7 @@
 //! The constant is not shrunk. Spreads are regressed as logarithms, so that they stay positive.
 
 use crate::class::Slot;
-use crate::engine::drawn;
+use crate::engine::with_seed;
 use crate::ghost::generator::{FeatureBank, Generator};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,7 +17,8 @@ use tch::{Kind, Tensor, no_grad};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gaussian {
-    /// `λ`.
+    /// `λ`. Not a key of a recipe.
+    #[serde(skip)]
     pub ridge: f64,
 }
 
@@ -93,7 +94,7 @@ impl Generator for Regression {
             let moments = (input.matmul(&self.map) + &self.constant).squeeze_dim(0).chunk(2, 0);
             let (mean, spread) = (&moments[0], moments[1].exp());
             let shape = [count as i64, mean.size()[0]];
-            let noise = drawn(seed, || Tensor::randn(shape, (Kind::Float, mean.device())));
+            let noise = with_seed(seed, || Tensor::randn(shape, (Kind::Float, mean.device())));
             mean + spread * noise
         })
     }

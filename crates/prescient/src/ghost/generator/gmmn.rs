@@ -4,7 +4,7 @@
 //! many generated ones, under the squared MMD.
 
 use crate::class::Slot;
-use crate::engine::{Adam, drawn, repeat};
+use crate::engine::{Adam, repeat, with_seed};
 use crate::ghost::generator::{FeatureBank, Generator, Scaler};
 use crate::loss::{Mmd, Target};
 use serde::{Deserialize, Serialize};
@@ -16,11 +16,10 @@ use tch::{Kind, Tensor, no_grad};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gmmn {
-    /// The length of the noise `ξ`.
-    pub noise: u32,
     /// Units of the hidden layer. The paper says "shallow" and no more.
     pub hidden: u32,
-    /// The share of hidden units left out at random while learning.
+    /// The share of hidden units left out at random while learning. Not a key of a recipe.
+    #[serde(skip)]
     pub dropout: f64,
     /// Steps for each seen class, after every task and wherever ghosts are drawn anew.
     pub epochs: usize,
@@ -28,15 +27,16 @@ pub struct Gmmn {
     pub lr: f64,
     /// At most so many features of a class in a step.
     pub limit: u32,
-    /// The loss.
-    pub mmd: Mmd,
 }
 
 impl Default for Gmmn {
     fn default() -> Self {
-        Self { noise: 15, hidden: 1024, dropout: 0.2, epochs: 1200, lr: 1e-5, limit: 3000, mmd: Mmd::default() }
+        Self { hidden: 1024, dropout: 0.2, epochs: 1200, lr: 1e-5, limit: 3000 }
     }
 }
+
+/// The length of the noise `ξ`.
+const NOISE: i64 = 15;
 
 pub(crate) struct Net {
     settings: Gmmn,
@@ -57,8 +57,8 @@ impl Net {
         let mut store = VarStore::new(tch::Device::Cpu);
         let small = nn::Init::Randn { mean: 0.0, stdev: 0.01 };
         let config = nn::LinearConfig { ws_init: small, bs_init: Some(nn::Init::Const(0.0)), bias: true };
-        let inputs = attributes.size()[1] + i64::from(settings.noise);
-        let (hidden, out) = drawn(seed, || {
+        let inputs = attributes.size()[1] + NOISE;
+        let (hidden, out) = with_seed(seed, || {
             let root = store.root();
             let hidden = nn::linear(&root / "hidden", inputs, i64::from(settings.hidden), config);
             let out = nn::linear(&root / "out", i64::from(settings.hidden), width as i64, config);
@@ -73,7 +73,7 @@ impl Net {
     /// `count` scaled features of a class, by libtorch's generator as it stands.
     fn imagine(&self, slot: Slot, count: i64, train: bool) -> Tensor {
         let attributes = self.attributes.get(slot.index() as i64).expand([count, -1], false);
-        let noise = Tensor::randn([count, i64::from(self.settings.noise)], (Kind::Float, self.attributes.device()));
+        let noise = Tensor::randn([count, NOISE], (Kind::Float, self.attributes.device()));
         let hidden = self.hidden.forward(&Tensor::cat(&[attributes, noise], 1));
         let hidden = hidden.prelu(&self.leak).dropout(self.settings.dropout, train);
         self.out.forward(&hidden)
@@ -84,7 +84,7 @@ impl Generator for Net {
     fn fit(&mut self, seen: &FeatureBank, seed: i64, epoch: &mut dyn FnMut(usize, f64)) {
         let pooled = Tensor::cat(&seen.values().collect::<Vec<_>>(), 0);
         self.scaler = Scaler::fit(&pooled);
-        let mmd = &self.settings.mmd;
+        let mmd = Mmd::default();
         let real: Vec<(Slot, i64, Target)> = seen
             .iter()
             .map(|(slot, features)| {
@@ -99,7 +99,7 @@ impl Generator for Net {
                 .iter()
                 .map(|(slot, count, real)| {
                     let fake = self.imagine(*slot, *count, true);
-                    let (loss, slope) = mmd.slope(real, &fake);
+                    let (loss, slope) = mmd.value_and_grad(real, &fake);
                     // Its slope in `fake` is the loss's own.
                     adam.step(&(fake * slope).sum(Kind::Float));
                     loss
@@ -109,7 +109,7 @@ impl Generator for Net {
         };
         let told = |number: usize, loss: Tensor| epoch(number + 1, f64::try_from(loss).unwrap_or(f64::NAN));
         let device = self.attributes.device();
-        drawn(seed, || repeat(device, self.records, self.settings.epochs, |_| (), steps, told));
+        with_seed(seed, || repeat(device, self.records, self.settings.epochs, |_| (), steps, told));
     }
 
     fn epochs(&self) -> usize {
@@ -121,7 +121,7 @@ impl Generator for Net {
     }
 
     fn draw(&self, slot: Slot, count: usize, seed: i64) -> Tensor {
-        no_grad(|| drawn(seed, || self.scaler.unscale(&self.imagine(slot, count as i64, false))))
+        no_grad(|| with_seed(seed, || self.scaler.unscale(&self.imagine(slot, count as i64, false))))
     }
 
     fn tensors(&self) -> BTreeMap<String, Tensor> {

@@ -85,7 +85,7 @@ impl GeneratorKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::drawn;
+    use crate::engine::with_seed;
     use tch::{Kind, no_grad};
 
     const CLASSES: i64 = 20;
@@ -93,7 +93,7 @@ mod tests {
 
     /// Toy classes: attributes at random, means a linear map of them, spread 0.1. The last two classes are unseen.
     fn toy() -> (Tensor, Tensor, FeatureBank) {
-        drawn(7, || {
+        with_seed(7, || {
             let options = (Kind::Float, Device::Cpu);
             let raw = Tensor::randn([CLASSES, 5], options);
             let attributes = crate::engine::norm::unit_rows(&raw);

@@ -5,102 +5,108 @@
 //! For the best harmonic mean some seen classes play unseen. A generator that never met them imagines them, a complete
 //! classifier is trained as for the real future, and the offset that does best on training features is kept.
 //!
-//! For the model's own answers the price is fixed instead: seen classes may lose so many of their right answers and no
-//! more, judged on training images looked at anew. What f has learned by heart it knows from one view, not from all.
+//! For the model's own answers a bound is given instead: the share of right answers on training images that seen classes
+//! may lose. The images are cropped anew, but `f` was trained on them: test images lose more (ADR 9).
 
-use super::complete::Features;
-use super::{GhostLearner, Lesson, imagine};
+use super::GhostLearner;
+use super::complete::{Features, train_proxies};
+use super::generator::fit;
+use super::imagination::Imagination;
+use super::lesson::{Lesson, features};
 use crate::class::Slot;
+use crate::classifier::similarities;
 use crate::engine::Pass;
 use crate::error::LearnError;
 use crate::evaluation::{Answers, Best, harmonic};
 use crate::ghost::FeatureBank;
-use serde::{Deserialize, Serialize};
+use crate::learner::evaluate::extend;
+use crate::predictor::Calibration;
 use tch::{Device, Kind, Tensor, no_grad};
 
-/// Calibration's settings.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CalibrateSettings {
-    /// One in so many seen classes plays unseen. 0 leaves calibration out.
-    pub one_in: usize,
-    /// The share of right answers that seen classes may lose for the sake of unseen ones in the model's own answers. 0:
-    /// scores compete as they are.
-    pub give_up: f64,
+/// One in so many seen classes plays unseen.
+const ONE_IN: usize = 4;
+
+/// Both offsets, for the proxies of all classes, `[classes, width]`.
+pub(super) fn calibrate(
+    model: &GhostLearner,
+    lesson: &mut Lesson<'_>,
+    bank: &FeatureBank,
+    proxies: &Tensor,
+) -> Result<Calibration, LearnError> {
+    let own = own_offset(model, lesson, proxies)?;
+    let harmonic = harmonic_offset(model, lesson, bank)?;
+    Ok(Calibration { own, harmonic })
 }
 
-impl Default for CalibrateSettings {
-    fn default() -> Self {
-        Self { one_in: 4, give_up: 0.0 }
+/// The offset for the best harmonic mean, or none where there are too few classes to choose it on.
+fn harmonic_offset(
+    model: &GhostLearner,
+    lesson: &mut Lesson<'_>,
+    bank: &FeatureBank,
+) -> Result<Option<f32>, LearnError> {
+    let seeds = model.seeds.child("calibrate", lesson.number());
+    if bank.len() < 2 * ONE_IN {
+        return Ok(None);
     }
+    let width = model.network.width();
+    let fresh = Imagination::new(&model.settings, &model.sealed, width, seeds, model.device)?;
+    let Imagination::Generator(mut generator) = fresh else { return Ok(None) };
+    let plays_unseen = |slot: &Slot| slot.index() % ONE_IN == ONE_IN - 1;
+    let part = |unseen: bool| -> FeatureBank {
+        let classes = bank.iter().filter(|(slot, _)| plays_unseen(slot) == unseen);
+        classes.map(|(slot, features)| (*slot, features.shallow_clone())).collect()
+    };
+    let (known, hidden) = (part(false), part(true));
+    let (task, observer) = (lesson.task.number(), &mut *lesson.observer);
+    fit(&mut *generator, &known, seeds.number("generator", 0), "calibrate", task, observer)?;
+    let count = model.settings.ghosts.per_class;
+    let draw = |slot: &Slot| (*slot, generator.draw(*slot, count, seeds.number("class", slot.index())));
+    let ghosts: FeatureBank = hidden.keys().map(draw).collect();
+
+    let rows: Vec<i64> = known.keys().map(|slot| slot.index() as i64).collect();
+    let rows = Tensor::from_slice(&rows).to_device(model.device);
+    let real_proxies = model.classifier.proxies().detach().index_select(0, &rows);
+    let order: Vec<Slot> = known.keys().chain(hidden.keys()).copied().collect();
+    let features = Features { rows: order.clone(), real: &known, ghosts: &ghosts, real_proxies };
+    let proxies = train_proxies(model, &features, seeds, "calibrate", task, observer)?;
+
+    let (mut answers, mut unseen) = (Answers::default(), Best::default());
+    for (slot, features) in known.iter().chain(&hidden) {
+        let similarities = no_grad(|| similarities(features, &proxies));
+        let similarities = similarities.to_device(Device::Cpu).to_kind(Kind::Float);
+        answers.truth.extend(std::iter::repeat_n(*slot, features.size()[0] as usize));
+        extend(&mut answers.seen, &similarities, 0..known.len(), &order)?;
+        extend(&mut unseen, &similarities, known.len()..order.len(), &order)?;
+    }
+    answers.unseen = Some(unseen);
+    Ok(answers.trade(|slot| !plays_unseen(&slot)).and_then(|trade| trade.best_offset(harmonic)))
 }
 
-impl GhostLearner {
-    /// The offset for the best harmonic mean, or none where there is nothing to choose it on.
-    pub(super) fn offset(&self, lesson: &mut Lesson<'_>, bank: &FeatureBank) -> Result<Option<f32>, LearnError> {
-        let one_in = self.settings.calibrate.one_in;
-        let seeds = self.seeds.child("calibrate", lesson.task.number());
-        let Some(mut generator) = self.fresh_generator(seeds)?.filter(|_| one_in > 1 && bank.len() >= 2 * one_in)
-        else {
-            return Ok(None);
-        };
-        let plays_unseen = |slot: &Slot| slot.index() % one_in == one_in - 1;
-        let part = |unseen: bool| -> FeatureBank {
-            let classes = bank.iter().filter(|(slot, _)| plays_unseen(slot) == unseen);
-            classes.map(|(slot, features)| (*slot, features.shallow_clone())).collect()
-        };
-        let (known, hidden) = (part(false), part(true));
-        let (task, observer) = (lesson.task.number(), &mut *lesson.observer);
-        imagine::fit(&mut *generator, &known, seeds.number("generator", 0), "calibrate", task, observer)?;
-        let count = self.settings.ghosts.per_class;
-        let draw = |slot: &Slot| (*slot, generator.draw(*slot, count, seeds.number("class", slot.index())));
-        let ghosts: FeatureBank = hidden.keys().map(draw).collect();
-
-        let rows: Vec<i64> = known.keys().map(|slot| slot.index() as i64).collect();
-        let rows = Tensor::from_slice(&rows).to_device(self.device);
-        let real_proxies = self.classifier.proxies().detach().index_select(0, &rows);
-        let order: Vec<Slot> = known.keys().chain(hidden.keys()).copied().collect();
-        let features = Features { rows: order.clone(), real: &known, ghosts: &ghosts, real_proxies };
-        let proxies = self.completed(&features, seeds, "calibrate", task, observer)?;
-
-        let mut answers = Answers { unseen: Some(Best::default()), ..Default::default() };
-        for (slot, features) in known.iter().chain(&hidden) {
-            let similarities = no_grad(|| self.settings.model.similarity.between(features, &proxies));
-            let similarities = similarities.to_device(Device::Cpu).to_kind(Kind::Float);
-            answers.truth.extend(std::iter::repeat_n(*slot, features.size()[0] as usize));
-            let unseen = answers.unseen.as_mut().expect("set above");
-            crate::learner::ghost::evaluate::extend(&mut answers.seen, &similarities, 0..known.len(), &order)?;
-            crate::learner::ghost::evaluate::extend(unseen, &similarities, known.len()..order.len(), &order)?;
-        }
-        Ok(answers.trade(|slot| !plays_unseen(&slot)).and_then(|trade| trade.best_offset(harmonic)))
+/// The offset of the model's own answers; none where the paper's setting, no drop, is kept.
+fn own_offset(model: &GhostLearner, lesson: &Lesson<'_>, proxies: &Tensor) -> Result<Option<f32>, LearnError> {
+    let max_seen_drop = model.settings.calibrate.max_seen_drop;
+    if max_seen_drop <= 0.0 {
+        return Ok(None);
     }
-
-    /// The offset of the model's own answers, with the proxies of all classes, `[classes, width]`.
-    pub(super) fn own_offset(&self, lesson: &Lesson<'_>, proxies: &Tensor) -> Result<Option<f32>, LearnError> {
-        let give_up = self.settings.calibrate.give_up;
-        if give_up <= 0.0 {
-            return Ok(None);
-        }
-        let seeds = self.seeds.child("own offset", lesson.task.number());
-        let seen = lesson.task.seen().len() as i64;
-        let mut right: Vec<Vec<f32>> = Vec::new();
-        for (slot, class) in self.features(lesson, &self.readable(lesson), Pass::Train(seeds))? {
-            let margins = no_grad(|| -> Result<_, LearnError> {
-                let similarities = self.settings.model.similarity.between(&class.features, proxies);
-                let (best, place) = similarities.narrow(1, 0, seen).max_dim(1, false);
-                let (guess, _) = similarities.narrow(1, seen, similarities.size()[1] - seen).max_dim(1, false);
-                let mine = place.eq(slot.index() as i64);
-                Ok(Vec::<f32>::try_from((best - guess).masked_select(&mine).to_device(Device::Cpu))?)
-            })?;
-            right.push(margins);
-        }
-        Ok(price(&right, give_up))
+    let seeds = model.seeds.child("own offset", lesson.number());
+    let seen = lesson.task.seen().len() as i64;
+    let mut right: Vec<Vec<f32>> = Vec::new();
+    for (slot, class) in features(model, lesson, &lesson.readable(), Pass::Train(seeds))? {
+        let margins = no_grad(|| -> Result<_, LearnError> {
+            let similarities = similarities(&class.features, proxies);
+            let (best, place) = similarities.narrow(1, 0, seen).max_dim(1, false);
+            let (guess, _) = similarities.narrow(1, seen, similarities.size()[1] - seen).max_dim(1, false);
+            let mine = place.eq(slot.index() as i64);
+            Ok(Vec::<f32>::try_from((best - guess).masked_select(&mine).to_device(Device::Cpu))?)
+        })?;
+        right.push(margins);
     }
+    Ok(price(&right, max_seen_drop))
 }
 
-/// The offset at which classes lose the share `give_up` of their right answers, averaged over classes; `right` has the
+/// The offset at which classes lose the share `max_seen_drop` of their right answers, averaged over classes; `right` has the
 /// margins of each class's right answers over the best unseen class. Never below 0: what competes as it is stays.
-fn price(right: &[Vec<f32>], give_up: f64) -> Option<f32> {
+fn price(right: &[Vec<f32>], max_seen_drop: f64) -> Option<f32> {
     let classes = right.iter().filter(|margins| !margins.is_empty()).count() as f64;
     let mut answers: Vec<(f32, f64)> = right
         .iter()
@@ -110,7 +116,7 @@ fn price(right: &[Vec<f32>], give_up: f64) -> Option<f32> {
     let mut lost = 0.0;
     let first_kept = answers.iter().find(|(_, share)| {
         lost += share;
-        lost > give_up
+        lost > max_seen_drop
     });
     first_kept.map(|(margin, _)| margin.max(0.0))
 }

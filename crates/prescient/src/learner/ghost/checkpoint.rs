@@ -1,21 +1,23 @@
-//! A learner between two tasks, as files: weights as safetensors, memory as JSON.
+//! A model between two tasks, as files: weights as safetensors, memory as JSON.
 
 use super::GhostLearner;
+use super::imagination::Imagination;
 use crate::class::Slot;
 use crate::classifier::CosineClassifier;
 use crate::data::{Sample, Subset};
+use crate::engine::{TensorFile, write_tensors};
 use crate::error::RunError;
 use crate::memory::Memory;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use crate::predictor::{EXTRACTOR, WEIGHTS};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-use tch::{Device, Kind, Tensor, no_grad};
+use tch::Tensor;
 
-/// The weights' file.
-const WEIGHTS: &str = "weights.safetensors";
-/// The proxies of future classes in it, where they are to be promoted.
-const PROMISED: &str = "ghosts.proxies";
+/// The proxies that ghosts trained, in the weights' file.
+const GHOST_PROXIES: &str = "ghosts.proxies";
+/// What the names of the weights of `g` begin with there.
+const GENERATOR: &str = "generator.";
 /// The memory's file.
 const MEMORY: &str = "memory.json";
 
@@ -32,134 +34,86 @@ struct Remembered {
     images: Vec<Exemplar>,
 }
 
-impl GhostLearner {
-    /// Writes what the next task needs into `folder`.
-    pub fn save(&self, folder: &Path) -> Result<(), RunError> {
-        let path = folder.join(WEIGHTS);
-        let mut tensors = BTreeMap::new();
-        for (name, tensor) in self.network.variables() {
-            tensors.insert(format!("extractor.{name}"), bytes(&tensor));
-        }
-        for (task, block) in self.classifier.blocks().iter().enumerate() {
-            tensors.insert(format!("classifier.proxies.{}", task + 1), bytes(block));
-        }
-        tensors.insert("classifier.raw_scale".to_owned(), bytes(self.classifier.raw_scale()));
-        if let Some(promised) = &self.promised {
-            tensors.insert(PROMISED.to_owned(), bytes(promised));
-        }
-        for (name, tensor) in self.generator.iter().flat_map(|generator| generator.tensors()) {
-            tensors.insert(format!("generator.{name}"), bytes(&tensor));
-        }
-        let views: BTreeMap<&String, TensorView<'_>> = tensors
-            .iter()
-            .map(|(name, (shape, data))| {
-                (name, TensorView::new(Dtype::F32, shape.clone(), data).expect("bytes of this very shape"))
-            })
-            .collect();
-        let file = safetensors::serialize(views, None).expect("tensors that were just viewed");
-        std::fs::write(&path, file).map_err(RunError::io(&path))?;
-
-        let path = folder.join(MEMORY);
-        let memory: Vec<Remembered> =
-            self.memory.by_class().map(|(slot, samples)| self.remembered(slot, samples)).collect();
-        let text = serde_json::to_string_pretty(&memory).expect("plain data");
-        std::fs::write(&path, text).map_err(RunError::io(&path))
+/// Writes what the next task needs into `folder`.
+pub(super) fn save(model: &GhostLearner, folder: &Path) -> Result<(), RunError> {
+    let mut tensors: BTreeMap<String, Tensor> = BTreeMap::new();
+    for (name, tensor) in model.network.variables() {
+        tensors.insert(format!("{EXTRACTOR}{name}"), tensor);
     }
-
-    /// Takes over what [`Learner::save`] wrote after task `finished`.
-    pub fn load(&mut self, folder: &Path, finished: usize) -> Result<(), RunError> {
-        let path = folder.join(WEIGHTS);
-        let file = std::fs::read(&path).map_err(RunError::io(&path))?;
-        let damaged = |reason: String| RunError::Damaged { path: path.clone(), line: None, reason };
-        let tensors = SafeTensors::deserialize(&file).map_err(|error| damaged(error.to_string()))?;
-        let read = |name: &str, shape: Option<Vec<i64>>| -> Result<Tensor, RunError> {
-            let view =
-                tensors.tensor(name).map_err(|_| damaged(format!("expected the tensor `{name}`, found none")))?;
-            let found: Vec<i64> = view.shape().iter().map(|&n| n as i64).collect();
-            match shape {
-                Some(shape) if shape != found => {
-                    Err(damaged(format!("`{name}`: expected the shape {shape:?}, found {found:?}")))
-                }
-                _ if view.dtype() != Dtype::F32 => {
-                    Err(damaged(format!("`{name}`: expected f32, found {:?}", view.dtype())))
-                }
-                _ => Ok(Tensor::from_data_size(view.data(), &found, Kind::Float)),
-            }
-        };
-        self.network.stir();
-        for (name, mut variable) in self.network.variables() {
-            let stored = read(&format!("extractor.{name}"), Some(variable.size()))?;
-            no_grad(|| variable.copy_(&stored));
-        }
-        // As after training: what comes next looks in the same way, resumed or not.
-        self.network.settle();
-        let on_device = |tensor: Tensor| tensor.to_device(self.device);
-        let blocks = (1..=finished)
-            .map(|task| read(&format!("classifier.proxies.{task}"), None).map(on_device))
-            .collect::<Result<_, _>>()?;
-        let raw_scale = on_device(read("classifier.raw_scale", Some(vec![1]))?);
-        let model = &self.settings.model;
-        self.classifier = CosineClassifier::from_parts(model.similarity, model.learned_scale, blocks, raw_scale);
-        self.promised = match tensors.names().contains(&PROMISED) {
-            true => Some(on_device(read(PROMISED, None)?)),
-            false => None,
-        };
-        let stored: BTreeMap<String, Tensor> = tensors
-            .names()
-            .iter()
-            .filter_map(|name| Some((name.strip_prefix("generator.")?, *name)))
-            .map(|(short, name)| read(name, None).map(|tensor| (short.to_owned(), tensor)))
-            .collect::<Result<_, _>>()?;
-        self.generator = self.fresh_generator(self.seeds).map_err(|error| damaged(error.to_string()))?;
-        // A run of one task never trains one.
-        if stored.is_empty() {
-            self.generator = None;
-        }
-        if let Some(generator) = &mut self.generator {
-            let missing = |name: String| damaged(format!("expected the tensor `generator.{name}`, found none"));
-            generator.restore(&stored).map_err(missing)?;
-        }
-        self.memory = self.load_memory(&folder.join(MEMORY))?;
-        Ok(())
+    for (task, block) in model.classifier.blocks().iter().enumerate() {
+        tensors.insert(format!("classifier.proxies.{}", task + 1), block.shallow_clone());
     }
-
-    fn remembered(&self, slot: Slot, samples: &[Sample]) -> Remembered {
-        let scenario = self.sealed.scenario();
-        let images = samples.iter().map(|sample| Exemplar { index: sample.index, name: self.sealed.name(sample) });
-        let class = self.sealed.catalogue().name(scenario.class(slot)).to_owned();
-        Remembered { slot, class, images: images.collect() }
+    tensors.insert("classifier.raw_scale".to_owned(), model.classifier.raw_scale().shallow_clone());
+    if model.ghost_proxies.numel() > 0 {
+        tensors.insert(GHOST_PROXIES.to_owned(), model.ghost_proxies.shallow_clone());
     }
-
-    fn load_memory(&self, path: &Path) -> Result<Memory, RunError> {
-        let damaged = |reason: String| RunError::Damaged { path: path.to_owned(), line: None, reason };
-        let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
-        let remembered: Vec<Remembered> = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
-        let scenario = self.sealed.scenario();
-        let mut memory = Memory::default();
-        for class in remembered {
-            if class.slot.index() >= scenario.classes() {
-                return Err(damaged(format!("expected a slot below {}, found {}", scenario.classes(), class.slot.0)));
-            }
-            let id = scenario.class(class.slot);
-            let samples = class.images.iter().map(|exemplar| {
-                let sample = Sample { subset: Subset::Train, index: exemplar.index, class: id };
-                match self.sealed.knows(&sample) && self.sealed.name(&sample) == exemplar.name {
-                    true => Ok(sample),
-                    false => Err(damaged(format!("`{}` is not an image of `{}` any more", exemplar.name, class.class))),
-                }
-            });
-            let samples = samples.collect::<Result<Vec<_>, _>>()?;
-            memory.keep(class.slot, samples);
-        }
-        Ok(memory)
+    if let Imagination::Generator(generator) = &model.imagination {
+        tensors.extend(generator.tensors().into_iter().map(|(name, tensor)| (format!("{GENERATOR}{name}"), tensor)));
     }
+    write_tensors(&folder.join(WEIGHTS), &tensors)?;
+
+    let path = folder.join(MEMORY);
+    let memory: Vec<Remembered> =
+        model.memory.by_class().map(|(slot, samples)| remembered(model, slot, samples)).collect();
+    let text = serde_json::to_string_pretty(&memory).expect("plain data");
+    std::fs::write(&path, text).map_err(RunError::io(&path))
 }
 
-/// Shape and bytes of a tensor, in single precision.
-fn bytes(tensor: &Tensor) -> (Vec<usize>, Vec<u8>) {
-    let tensor = tensor.detach().to_device(Device::Cpu).to_kind(Kind::Float).contiguous();
-    let shape = tensor.size().iter().map(|&n| n as usize).collect();
-    let mut data = vec![0; tensor.numel() * 4];
-    tensor.copy_data_u8(&mut data, tensor.numel());
-    (shape, data)
+/// Takes over what [`save`] wrote after task `finished`.
+pub(super) fn load(model: &mut GhostLearner, folder: &Path, finished: usize) -> Result<(), RunError> {
+    let file = TensorFile::open(&folder.join(WEIGHTS))?;
+    model.network.read(&file, EXTRACTOR)?;
+    let device = model.device;
+    let on_device = |tensor: Tensor| tensor.to_device(device);
+    let blocks = (1..=finished)
+        .map(|task| file.read(&format!("classifier.proxies.{task}"), None).map(on_device))
+        .collect::<Result<_, _>>()?;
+    let raw_scale = on_device(file.read("classifier.raw_scale", Some(&[1]))?);
+    model.classifier = CosineClassifier::from_parts(model.settings.model.learned_scale, blocks, raw_scale);
+    let names = file.names()?;
+    if names.iter().any(|name| name == GHOST_PROXIES) {
+        model.ghost_proxies = on_device(file.read(GHOST_PROXIES, None)?);
+    }
+    if let Imagination::Generator(generator) = &mut model.imagination {
+        let stored: BTreeMap<String, Tensor> = names
+            .iter()
+            .filter_map(|name| Some((name.strip_prefix(GENERATOR)?, name)))
+            .map(|(short, name)| file.read(name, None).map(|tensor| (short.to_owned(), tensor)))
+            .collect::<Result<_, _>>()?;
+        let missing = |name: String| file.damaged(format!("expected the tensor `{GENERATOR}{name}`, found none"));
+        generator.restore(&stored).map_err(missing)?;
+    }
+    model.memory = load_memory(model, &folder.join(MEMORY))?;
+    Ok(())
+}
+
+fn remembered(model: &GhostLearner, slot: Slot, samples: &[Sample]) -> Remembered {
+    let scenario = model.sealed.scenario();
+    let images = samples.iter().map(|sample| Exemplar { index: sample.index, name: model.sealed.name(sample) });
+    let class = model.sealed.catalogue().name(scenario.class(slot)).to_owned();
+    Remembered { slot, class, images: images.collect() }
+}
+
+fn load_memory(model: &GhostLearner, path: &Path) -> Result<Memory, RunError> {
+    let damaged = |reason: String| RunError::Damaged { path: path.to_owned(), line: None, reason };
+    let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
+    let remembered: Vec<Remembered> = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+    let scenario = model.sealed.scenario();
+    let mut memory = Memory::default();
+    for class in remembered {
+        if class.slot.index() >= scenario.classes() {
+            return Err(damaged(format!("expected a slot below {}, found {}", scenario.classes(), class.slot.0)));
+        }
+        let id = scenario.class(class.slot);
+        let samples = class.images.iter().map(|exemplar| {
+            let sample = Sample { subset: Subset::Train, index: exemplar.index, class: id };
+            match model.sealed.knows(&sample) && model.sealed.name(&sample) == exemplar.name {
+                true => Ok(sample),
+                false => Err(damaged(format!("`{}` is not an image of `{}` any more", exemplar.name, class.class))),
+            }
+        });
+        let samples = samples.collect::<Result<Vec<_>, _>>()?;
+        memory.keep(class.slot, samples);
+    }
+    Ok(memory)
 }

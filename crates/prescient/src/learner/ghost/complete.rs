@@ -1,40 +1,23 @@
 //! The complete classifier: proxies for all classes, seen and future, trained on real features and ghosts together.
 //!
-//! `f` is frozen, so all features are there beforehand and no image is read. It serves evaluation; the next task starts
-//! from the classifier of the training.
+//! `f` is frozen, so all features are there beforehand and no image is read. It serves answers; the next task starts from
+//! the classifier of the training.
 
-use super::imagine::at_mean;
-use super::{GhostLearner, Lesson};
-use crate::class::{Slot, Slots};
+use super::GhostLearner;
+use super::generator::{draw_ghosts, unit_if_wanted};
+use super::imagination::Imagination;
+use super::lesson::Lesson;
+use super::scatter::tell_ghosts;
+use super::training_ghosts::{at_mean, real_features};
+use crate::class::Slot;
+use crate::classifier::similarities;
 use crate::engine::{Adam, repeat};
 use crate::error::LearnError;
 use crate::ghost::FeatureBank;
-use crate::learner::Observer;
-use crate::learner::observer::Event;
+use crate::learner::{Event, Observer};
 use crate::seeds::Seeds;
 use rand::seq::SliceRandom;
-use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor, no_grad};
-
-/// The complete classifier's settings.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CompleteSettings {
-    /// How often each feature is seen. 0: ghost proxies stay at the mean of their ghosts.
-    pub epochs: usize,
-    /// Adam's learning rate.
-    pub lr: f64,
-    /// Features a step.
-    pub batch: usize,
-    /// Whether all classes weigh the same, however many features they have.
-    pub balanced: bool,
-}
-
-impl Default for CompleteSettings {
-    fn default() -> Self {
-        Self { epochs: 60, lr: 1e-4, batch: 128, balanced: true }
-    }
-}
 
 /// Real features and ghosts, and the proxies that they train.
 pub(super) struct Features<'a> {
@@ -47,92 +30,108 @@ pub(super) struct Features<'a> {
     pub(super) real_proxies: Tensor,
 }
 
-impl GhostLearner {
-    /// Draws ghosts of `future` and trains a classifier for all classes.
-    pub(super) fn complete(&mut self, lesson: &mut Lesson<'_>, future: Slots) -> Result<(), LearnError> {
-        let seeds = self.seeds.child("complete", lesson.task.number());
-        // Drawn as `f` makes them, where it made them; what trains may be their directions alone.
-        let actual = if self.looks_ahead() { Some(self.actual_future(lesson, future)?) } else { None };
-        let ghosts = match &actual {
-            Some(actual) => self.all_as_learned(actual),
-            None => self.ghosts_of(lesson, future, seeds)?,
-        };
-        lesson.ghost_points = Some(self.ghost_points(lesson, actual.as_ref().unwrap_or(&ghosts))?);
-        let bank = lesson.bank.take().expect("the plan trains the generator first");
-        let rows = lesson.task.seen().iter().chain(future.iter()).collect();
-        let features = Features { rows, real: &bank, ghosts: &ghosts, real_proxies: self.classifier.proxies() };
-        let proxies = self.completed(&features, seeds, "complete", lesson.task.number(), &mut *lesson.observer)?;
-        lesson.own_offset = self.own_offset(lesson, &proxies)?;
-        lesson.complete = Some(proxies);
-        lesson.offset = self.offset(lesson, &bank)?;
-        Ok(())
-    }
-
-    /// Proxies for all classes of `features`: `[real + ghosts, width]`.
-    pub(super) fn completed(
-        &self,
-        features: &Features<'_>,
-        seeds: Seeds,
-        stage: &'static str,
-        task: usize,
-        observer: &mut dyn Observer,
-    ) -> Result<Tensor, LearnError> {
-        let settings = self.settings.complete;
-        let ghost_proxies = features.ghosts.values().map(|ghosts| at_mean(ghosts, &features.real_proxies).unsqueeze(0));
-        let start: Vec<Tensor> = std::iter::once(features.real_proxies.detach()).chain(ghost_proxies).collect();
-        let proxies = Tensor::cat(&start, 0).set_requires_grad(true);
-        let adam = Adam::new(vec![proxies.shallow_clone()], settings.lr);
-
-        let of_class = |slot: &Slot| features.real.get(slot).or_else(|| features.ghosts.get(slot));
-        let rows = Tensor::cat(&features.rows.iter().filter_map(of_class).collect::<Vec<_>>(), 0);
-        let count = |slot: &Slot| of_class(slot).map_or(0, |class| class.size()[0] as usize);
-        let counts: Vec<usize> = features.rows.iter().map(count).collect();
-        let (total, mean) = (rows.size()[0] as usize, rows.size()[0] as f32 / counts.len() as f32);
-        let repeated = |of: &dyn Fn(usize) -> f32| -> Tensor {
-            let values: Vec<f32> =
-                counts.iter().enumerate().flat_map(|(c, &n)| std::iter::repeat_n(of(c), n)).collect();
-            Tensor::from_slice(&values).to_device(self.device)
-        };
-        let targets = repeated(&|class| class as f32).to_kind(Kind::Int64);
-        let weights = repeated(&|class| if settings.balanced { mean / counts[class] as f32 } else { 1.0 });
-
-        let scale = self.classifier.scale().detach();
-        let classification = self.settings.loss.classification;
-        let steps = total.div_ceil(settings.batch);
-        observer.notice(&Event::StageStarted { stage, steps: settings.epochs });
-        let order: Vec<i64> = (0..total as i64).collect();
-        let shuffled = Tensor::from_slice(&order).to_device(self.device);
-        let shuffle = |epoch: usize| {
-            let mut order = order.clone();
-            order.shuffle(&mut seeds.stream("shuffle", epoch));
-            shuffled.shallow_clone().copy_(&Tensor::from_slice(&order));
-        };
-        let work = || {
-            let mut sum = Tensor::zeros([1], (Kind::Float, self.device));
-            for start in (0..total).step_by(settings.batch) {
-                let picked = shuffled.narrow(0, start as i64, settings.batch.min(total - start) as i64);
-                let batch = rows.index_select(0, &picked);
-                let similarities = self.settings.model.similarity.between(&batch, &proxies);
-                let losses = classification.losses(&similarities, &scale, &targets.index_select(0, &picked));
-                let loss = (losses * weights.index_select(0, &picked)).mean(Kind::Float);
-                adam.step(&loss);
-                sum += loss.detach();
-            }
-            sum / steps as f64
-        };
-        let mut failed = None;
-        repeat(self.device, self.settings.compute.graphs, settings.epochs, shuffle, work, |epoch, loss| {
-            let (value, epoch, of) = (f64::try_from(loss).unwrap_or(f64::NAN), epoch + 1, settings.epochs);
-            if !value.is_finite() && failed.is_none() {
-                let term = "nca".to_owned();
-                failed = Some(LearnError::NotFinite { term, value, task, epoch, batch: steps });
-            }
-            observer.notice(&Event::Step);
-            observer.notice(&Event::Epoch { task, stage, epoch, of, lr: settings.lr, terms: &[("nca", value)] });
-        });
-        if let Some(failed) = failed {
-            return Err(failed);
+/// Proxies for all classes, `[classes, width]`: draws ghosts of the future, and trains on them and on the features of seen
+/// classes.
+pub(super) fn complete(
+    model: &GhostLearner,
+    lesson: &mut Lesson<'_>,
+    bank: &FeatureBank,
+) -> Result<Tensor, LearnError> {
+    let seeds = model.seeds.child("complete", lesson.number());
+    let future = lesson.task.future();
+    let ghosts = match &model.imagination {
+        Imagination::Generator(generator) => {
+            let ghosts = draw_ghosts(&**generator, future, model.settings.ghosts.per_class, seeds);
+            tell_ghosts(model, lesson, &ghosts)?;
+            ghosts
         }
-        Ok(no_grad(|| proxies.detach().copy()))
+        Imagination::Real | Imagination::Nothing => {
+            let real = real_features(model, lesson, future, seeds)?;
+            // Drawn as `f` makes them; what trains may be their directions alone.
+            tell_ghosts(model, lesson, &real)?;
+            real.iter().map(|(slot, features)| (*slot, unit_if_wanted(model, features))).collect()
+        }
+    };
+    let rows = lesson.task.seen().iter().chain(future.iter()).collect();
+    let features = Features { rows, real: bank, ghosts: &ghosts, real_proxies: model.classifier.proxies() };
+    train_proxies(model, &features, seeds, "complete", lesson.number(), &mut *lesson.observer)
+}
+
+/// The same for seen classes alone, `[seen, width]`: what the base model is compared with, so that the extra training of seen
+/// proxies does not count as a gain of ghosts.
+pub(super) fn complete_seen(
+    model: &GhostLearner,
+    lesson: &mut Lesson<'_>,
+    bank: &FeatureBank,
+) -> Result<Tensor, LearnError> {
+    let (seeds, none) = (model.seeds.child("complete", lesson.number()), FeatureBank::new());
+    let rows = lesson.task.seen().iter().collect();
+    let features = Features { rows, real: bank, ghosts: &none, real_proxies: model.classifier.proxies() };
+    train_proxies(model, &features, seeds, "complete", lesson.number(), &mut *lesson.observer)
+}
+
+/// Proxies for all classes of `features`: `[real + ghosts, width]`. All classes weigh the same, however many features they have.
+pub(super) fn train_proxies(
+    model: &GhostLearner,
+    features: &Features<'_>,
+    seeds: Seeds,
+    stage: &'static str,
+    task: usize,
+    observer: &mut dyn Observer,
+) -> Result<Tensor, LearnError> {
+    let settings = model.settings.complete;
+    let ghost_proxies = features.ghosts.values().map(|ghosts| at_mean(ghosts, &features.real_proxies).unsqueeze(0));
+    let start: Vec<Tensor> = std::iter::once(features.real_proxies.detach()).chain(ghost_proxies).collect();
+    let proxies = Tensor::cat(&start, 0).set_requires_grad(true);
+    let adam = Adam::new(vec![proxies.shallow_clone()], settings.lr);
+
+    let of_class = |slot: &Slot| features.real.get(slot).or_else(|| features.ghosts.get(slot));
+    let rows = Tensor::cat(&features.rows.iter().filter_map(of_class).collect::<Vec<_>>(), 0);
+    let count = |slot: &Slot| of_class(slot).map_or(0, |class| class.size()[0] as usize);
+    let counts: Vec<usize> = features.rows.iter().map(count).collect();
+    let (total, mean) = (rows.size()[0] as usize, rows.size()[0] as f32 / counts.len() as f32);
+    let repeated = |of: &dyn Fn(usize) -> f32| -> Tensor {
+        let values: Vec<f32> = counts.iter().enumerate().flat_map(|(c, &n)| std::iter::repeat_n(of(c), n)).collect();
+        Tensor::from_slice(&values).to_device(model.device)
+    };
+    let targets = repeated(&|class| class as f32).to_kind(Kind::Int64);
+    let weights = repeated(&|class| mean / counts[class] as f32);
+
+    let scale = model.classifier.scale().detach();
+    let classification = model.settings.loss.classification;
+    let steps = total.div_ceil(settings.batch_size);
+    observer.on_event(&Event::StageStarted { stage, steps: settings.epochs });
+    let order: Vec<i64> = (0..total as i64).collect();
+    let shuffled = Tensor::from_slice(&order).to_device(model.device);
+    let shuffle = |epoch: usize| {
+        let mut order = order.clone();
+        order.shuffle(&mut seeds.stream("shuffle", epoch));
+        shuffled.shallow_clone().copy_(&Tensor::from_slice(&order));
+    };
+    let work = || {
+        let mut sum = Tensor::zeros([1], (Kind::Float, model.device));
+        for start in (0..total).step_by(settings.batch_size) {
+            let picked = shuffled.narrow(0, start as i64, settings.batch_size.min(total - start) as i64);
+            let similarities = similarities(&rows.index_select(0, &picked), &proxies);
+            let losses = classification.losses(&similarities, &scale, &targets.index_select(0, &picked));
+            let loss = (losses * weights.index_select(0, &picked)).mean(Kind::Float);
+            adam.step(&loss);
+            sum += loss.detach();
+        }
+        sum / steps as f64
+    };
+    let mut failed = None;
+    repeat(model.device, model.settings.compute.cuda_graphs, settings.epochs, shuffle, work, |epoch, loss| {
+        let (value, epoch, of) = (f64::try_from(loss).unwrap_or(f64::NAN), epoch + 1, settings.epochs);
+        if !value.is_finite() && failed.is_none() {
+            let term = "nca".to_owned();
+            failed = Some(LearnError::NotFinite { term, value, task, epoch, batch: steps });
+        }
+        observer.on_event(&Event::Step);
+        observer.on_event(&Event::Epoch { task, stage, epoch, of, lr: settings.lr, terms: &[("nca", value)] });
+    });
+    match failed {
+        Some(failed) => Err(failed),
+        None => Ok(no_grad(|| proxies.detach().copy())),
     }
 }

@@ -1,240 +1,169 @@
-//! Carries out the plan of each task.
+//! The Ghost model of the paper, and its base model: PODNet or UCIR, with a generator that imagines the future.
 
-mod balance;
-mod batches;
+mod algorithm;
 mod calibrate;
 mod checkpoint;
 mod complete;
-mod device_cache;
-mod evaluate;
-mod features;
-mod imagine;
+mod epochs;
+mod finetune;
+mod generator;
+mod imagination;
+mod imprint;
 mod inspect;
+mod lesson;
 mod plan;
-mod refresh;
 mod remember;
+mod restarts;
 mod scatter;
-mod steps;
+mod settings;
 mod train;
-mod tries;
+mod training_ghosts;
 
-pub use balance::FinetuneSettings;
-pub use calibrate::CalibrateSettings;
-pub use complete::CompleteSettings;
-pub use imagine::GhostSettings;
-pub use plan::{Stage, plan};
-pub use train::TrainSettings;
+pub use plan::{Complete, Imprint, Plan, Training};
+pub use settings::{
+    CalibrateSettings, CompleteSettings, FinetuneSettings, GhostSettings, LearnSettings, ModelSettings, Oracle,
+    Reduction, TrainSettings,
+};
 
 use crate::classifier::CosineClassifier;
-use crate::data::{Normalization, Sample, View};
-use crate::engine::{Compute, Loader};
-use crate::error::LearnError;
-use crate::evaluation::{Answers, Points, Zone};
+use crate::engine::{Preprocessing, TaskBatches};
+use crate::error::{LearnError, RunError};
+use crate::evaluation::Likeness;
 use crate::extractor::Network;
-use crate::ghost::{FeatureBank, Generator};
-use crate::learner::{Event, ModelSettings, Observer};
-use crate::loss::LossSettings;
-use crate::memory::{Memory, MemorySettings};
+use crate::learner::{Event, Learner, Observer};
+use crate::memory::Memory;
+use crate::predictor::{About, Calibration, Input, Predictor};
 use crate::protocol::{Sealed, TaskData};
 use crate::scenario::Task;
 use crate::seeds::Seeds;
-use batches::Album;
-use device_cache::Stock;
-use imagine::Ghosts;
-use remember::Exemplars;
+use imagination::Imagination;
+use lesson::Lesson;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use tch::{Device, Kind, Tensor};
 
-/// How to learn.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LearnSettings {
-    /// What learns.
-    pub model: ModelSettings,
-    /// What is minimized.
-    pub loss: LossSettings,
-    /// The main training of each task.
-    pub train: TrainSettings,
-    /// The balanced fine-tune after it.
-    pub finetune: FinetuneSettings,
-    /// What is kept of the past.
-    pub memory: MemorySettings,
-    /// What is imagined of the future.
-    pub ghosts: GhostSettings,
-    /// The classifier for all classes.
-    pub complete: CompleteSettings,
-    /// What seen classes give way by.
-    pub calibrate: CalibrateSettings,
-    /// How images are looked at.
-    pub view: View,
-    /// Mean and deviation of the pixels; rows of numbers are taken as they are.
-    pub normalization: Normalization,
-    /// How it is computed.
-    pub compute: Compute,
-    /// Threads that read images.
-    pub threads: usize,
-}
-
-/// A model that learns task by task.
+/// A model that learns task by task, as Algorithm 1 says.
 pub struct GhostLearner {
     settings: LearnSettings,
     sealed: Sealed,
     seeds: Seeds,
     device: Device,
+    /// `f`.
     network: Network,
+    /// `clf`, for the classes seen so far.
     classifier: CosineClassifier,
     memory: Memory,
-    /// `g`, once it has learned something.
-    generator: Option<Box<dyn Generator>>,
-    /// The proxies of the future classes that trained with the last task, `[future, width]`: those to arrive next come
-    /// first.
-    promised: Option<Tensor>,
-    /// What pixels are multiplied by to be normalized, `[1, channels, 1, 1]`.
-    slope: Tensor,
-    /// What is added then.
-    shift: Tensor,
-    /// Test images on the device: nothing is known yet, or whether they can lie there.
-    test_stock: Option<Option<Stock>>,
+    /// `g`.
+    imagination: Imagination,
+    /// The proxies that ghosts trained in the last task, `[future, width]`: those to arrive next come first.
+    ghost_proxies: Tensor,
+    input: Preprocessing,
 }
 
-/// What one task works with while it lasts.
-struct Lesson<'a> {
-    task: Task<'a>,
-    album: Rc<Album>,
-    /// `f^{t−1}`.
-    teacher: Option<Network>,
-    /// Of the new classes; the balanced fine-tune needs them before they are kept.
-    exemplars: Option<Exemplars>,
-    /// The future as it takes part in the training.
-    ghosts: Option<Ghosts>,
-    /// The features of all seen classes under `f^t`.
-    bank: Option<FeatureBank>,
-    /// The proxies of all classes, seen and future.
-    complete: Option<Tensor>,
-    /// Some ghosts, and where the future is expected: to be drawn.
-    ghost_points: Option<(Points, Vec<Zone>)>,
-    /// What is taken off the scores of seen classes for the best harmonic mean.
-    offset: Option<f32>,
-    /// What the model takes off them for its own answers.
-    own_offset: Option<f32>,
-    observer: &'a mut dyn Observer,
+/// What a task answers with.
+struct Answering {
+    /// `θ` of the classes that compete, in order of arrival: `[classes, width]`.
+    proxies: Tensor,
+    calibration: Calibration,
 }
 
-impl<'a> Lesson<'a> {
-    fn new(task: Task<'a>, album: Rc<Album>, teacher: Option<Network>, observer: &'a mut dyn Observer) -> Self {
-        Self {
-            task,
-            album,
-            teacher,
-            exemplars: None,
-            ghosts: None,
-            bank: None,
-            complete: None,
-            ghost_points: None,
-            offset: None,
-            own_offset: None,
-            observer,
-        }
-    }
-
-    /// Tells what was read.
-    fn close(&mut self) {
-        let data = self.album.loader.data();
-        let (stages, images) = (data.stages(), data.readings());
-        self.observer.notice(&Event::Read { task: self.task.number(), stages: &stages, images: &images });
+impl Answering {
+    /// With the classes seen so far, and no offset.
+    fn seen(proxies: Tensor) -> Self {
+        Self { proxies: proxies.detach().copy(), calibration: Calibration::default() }
     }
 }
 
 impl GhostLearner {
     /// A model that knows nothing yet.
-    pub fn new(settings: LearnSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Self {
-        let (network, classifier) = Self::beginning(&settings, &sealed, seeds, device);
-        let Normalization { mean, std } = settings.normalization;
-        let plane = |of: &dyn Fn(usize) -> f64| {
-            let values: Vec<f64> = (0..usize::from(sealed.channels()).min(3)).map(of).collect();
-            Tensor::from_slice(&values).to_kind(Kind::Float).reshape([1, -1, 1, 1]).to_device(device)
+    pub fn new(settings: LearnSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Result<Self, LearnError> {
+        let (network, classifier, imagination) = beginning(&settings, &sealed, seeds, device)?;
+        let input = Preprocessing::new(settings.view, settings.normalization, sealed.channels(), device);
+        let ghost_proxies = Tensor::zeros([0, network.width() as i64], (Kind::Float, device));
+        let memory = Memory::default();
+        Ok(Self { settings, sealed, seeds, device, network, classifier, memory, imagination, ghost_proxies, input })
+    }
+
+    /// Knows nothing again.
+    fn reset(&mut self) -> Result<(), LearnError> {
+        self.take_model().map(drop)
+    }
+
+    /// Hands out `f`, `clf` and `g`, and knows nothing again.
+    fn take_model(&mut self) -> Result<(Network, CosineClassifier, Imagination), LearnError> {
+        let (network, classifier, imagination) = beginning(&self.settings, &self.sealed, self.seeds, self.device)?;
+        Ok((
+            std::mem::replace(&mut self.network, network),
+            std::mem::replace(&mut self.classifier, classifier),
+            std::mem::replace(&mut self.imagination, imagination),
+        ))
+    }
+
+    /// What answers after `task`.
+    fn predictor(&self, task: Task<'_>, answering: Answering) -> Result<Predictor, LearnError> {
+        let LearnSettings { model, view, normalization, compute, .. } = &self.settings;
+        let (scenario, catalogue) = (task.scenario(), self.sealed.catalogue());
+        let about = About {
+            task: task.number(),
+            classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
+            seen: task.seen().len(),
+            scale: f64::try_from(self.classifier.scale().detach().to_device(Device::Cpu))? as f32,
+            calibration: answering.calibration,
+            input: Input {
+                channels: self.sealed.channels(),
+                size: view.size,
+                resize: view.resize,
+                normalization: *normalization,
+            },
+            extractor: model.extractor,
+            precision: compute.precision,
         };
-        let slope = plane(&|channel| 1.0 / (255.0 * std[channel]));
-        let shift = plane(&|channel| -mean[channel] / std[channel]);
-        Self {
-            settings,
-            sealed,
-            seeds,
-            device,
-            network,
-            classifier,
-            memory: Memory::default(),
-            generator: None,
-            promised: None,
-            slope,
-            shift,
-            test_stock: None,
-        }
+        Ok(Predictor::new(self.network.snapshot(), answering.proxies, about))
+    }
+}
+
+/// `f`, `clf` and `g` before the first task.
+fn beginning(
+    settings: &LearnSettings,
+    sealed: &Sealed,
+    seeds: Seeds,
+    device: Device,
+) -> Result<(Network, CosineClassifier, Imagination), LearnError> {
+    let ModelSettings { extractor, learned_scale } = settings.model;
+    let (channels, size) = (usize::from(sealed.channels()), settings.view.size as usize);
+    let first_weights = seeds.number("first weights", 0);
+    let network = Network::new(extractor, channels, size, settings.compute, device, first_weights);
+    let imagination = Imagination::new(settings, sealed, network.width(), seeds, device)?;
+    Ok((network, CosineClassifier::new(learned_scale, device), imagination))
+}
+
+impl Learner for GhostLearner {
+    fn learn(&mut self, data: &TaskData, observer: &mut dyn Observer) -> Result<Predictor, LearnError> {
+        let sealed = self.sealed.clone();
+        let task = sealed.scenario().task(data.number());
+        observer.on_event(&Event::TaskStarted { task: task.number(), of: task.scenario().tasks() });
+        let (batch_size, threads) = (self.settings.train.batch_size, self.settings.threads);
+        let batches = TaskBatches::new(Arc::new(data.clone()), self.input.clone(), batch_size, threads)?;
+        let plan = Plan::new(&task, &self.settings);
+        let mut lesson = Lesson { task, plan, batches: Rc::new(batches), observer };
+        let answering = algorithm::learn(self, &mut lesson)?;
+        self.predictor(task, answering)
     }
 
-    /// `f` and `clf` before the first task.
-    fn beginning(
-        settings: &LearnSettings,
-        sealed: &Sealed,
-        seeds: Seeds,
-        device: Device,
-    ) -> (Network, CosineClassifier) {
-        let ModelSettings { backbone, similarity, learned_scale } = settings.model;
-        let (channels, size) = (usize::from(sealed.channels()), settings.view.size as usize);
-        let first_weights = seeds.number("first weights", 0);
-        let network = Network::new(backbone, channels, size, settings.compute, device, first_weights);
-        (network, CosineClassifier::new(similarity, learned_scale, device))
-    }
-
-    /// Learns one task and answers for all test images.
-    pub fn learn(&mut self, task: Task<'_>, observer: &mut dyn Observer) -> Result<Answers, LearnError> {
-        observer.notice(&Event::TaskStarted { task: task.number(), of: task.scenario().tasks() });
-        let mut lesson = self.lesson(task, observer)?;
-        // The base model knows nothing of the future.
-        let imagines = self.imagines();
-        let stages = plan(&task, self.settings.ghosts.first).into_iter();
-        for stage in stages.filter(|stage| imagines || !stage.needs_generator()) {
-            lesson.album.loader.data().enter(stage.name());
-            match stage {
-                Stage::Imprint => self.imprint(&mut lesson)?,
-                Stage::Train { ghosts } => {
-                    self.train(&mut lesson, ghosts && imagines && self.settings.ghosts.train)?;
-                    let trained = lesson.ghosts.as_ref().filter(|_| self.settings.ghosts.promote);
-                    self.promised = trained.map(|ghosts| ghosts.proxies.detach().copy());
-                }
-                Stage::Finetune => self.finetune(&mut lesson)?,
-                Stage::Remember => self.remember(&mut lesson)?,
-                Stage::TrainGenerator => self.train_generator(&mut lesson)?,
-                Stage::Complete(future) => self.complete(&mut lesson, future)?,
-                Stage::Evaluate => {
-                    self.stock_test(&lesson.album)?;
-                    let answers = self.evaluate(&mut lesson)?;
-                    lesson.close();
-                    return Ok(answers);
-                }
-            }
-        }
-        unreachable!("every plan ends in an evaluation")
-    }
-
-    /// What is kept of the past.
-    pub fn memory(&self) -> &Memory {
+    fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    fn lesson<'a>(&self, task: Task<'a>, observer: &'a mut dyn Observer) -> Result<Lesson<'a>, LearnError> {
-        let data: Arc<TaskData> = Arc::new(match self.looks_ahead() {
-            true => self.sealed.open_for_oracle(&task, self.memory.samples()),
-            false => self.sealed.open(&task, self.memory.samples()),
-        });
-        let readable: Vec<Sample> =
-            data.present().into_iter().chain(data.memory()).chain(data.future_of_an_oracle()).collect();
-        let stock = match self.device.is_cuda() {
-            true => Stock::gather(&readable, |sample| data.training_image(sample), self.settings.view, self.device)?,
-            false => None,
-        };
-        let loader = Loader::new(data, self.settings.view, self.settings.train.batch, self.settings.threads);
-        let teacher = (!task.is_first()).then(|| self.network.frozen());
-        Ok(Lesson::new(task, Rc::new(Album { loader, stock }), teacher, observer))
+    fn inspect(&self, task: Task<'_>) -> Result<Option<Vec<Likeness>>, LearnError> {
+        inspect::inspect(self, task)
+    }
+
+    fn save(&self, folder: &Path) -> Result<(), RunError> {
+        checkpoint::save(self, folder)
+    }
+
+    fn load(&mut self, folder: &Path, finished: usize) -> Result<(), RunError> {
+        checkpoint::load(self, folder, finished)
     }
 }

@@ -1,149 +1,109 @@
-//! Algorithm 1 of the paper, as a list: what a task does, in which order.
+//! What a task does, decided before it begins. Nothing else decides whether a stage runs.
 //!
-//! | step | what | when |
+//! | stage | what | when |
 //! | --- | --- | --- |
-//! | 1 | proxies of the new classes are imprinted from their images under `f^{t−1}` | t ≥ 2 |
-//! | 2 | train `f` and `clf`; with ghosts of the future when 1 < t < T, on demand when t = 1 too | all |
-//! | 3 | balanced fine-tune of `clf` on the memory, `f` frozen | t ≥ 2 |
-//! | 4 | herd exemplars of the new classes with `f^t` | all |
-//! | 5 | train `g` on features of all seen classes | t < T |
-//! | 6 | draw ghosts of `C^{t+1:T}`, train the complete classifier on real and ghost features, `f` frozen | t < T |
-//! | 7 | evaluate on all classes | all |
+//! | imprint | proxies of the new classes start from their images under `f^{t−1}`, or from their ghosts | t ≥ 2 |
+//! | train | `f` and `clf`; distillation when t ≥ 2; with ghosts of the future when 1 < t < T, on demand when t = 1 too | all |
+//! | finetune | `clf` on as many images of each class, `f` frozen | t ≥ 2, with a memory |
+//! | remember | herd exemplars of the new classes with `f^t` | all |
+//! | features | of all seen classes under `f^t` | t < T, with ghosts or as a control |
+//! | generator | train `g` on features of all seen classes | t < T, with ghosts |
+//! | complete | a classifier for all classes on real features and ghosts, `f` frozen; for the seen ones as a control | as features |
 //!
-//! Where this differs from the algorithm as printed: errata 1 to 5.
+//! Then all classes are evaluated. Where this differs from Algorithm 1 as printed: errata 1 to 5.
 
-use crate::class::Slots;
+use super::settings::{GhostSettings, LearnSettings};
+use crate::ghost::GeneratorKind;
+use crate::loss::DistillationKind;
 use crate::scenario::Task;
-use serde::{Deserialize, Serialize};
 
-/// One stage of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stage {
-    /// The new classes' proxies start at the mean of their features under `f^{t−1}`.
-    Imprint,
-    /// Train `f` and `clf`.
-    Train {
-        /// Whether ghosts of the future take part, and the planes that keep room for them. In the first task `g` learns the
-        /// features of a fresh `f` before.
-        ghosts: bool,
-    },
-    /// Train `clf` on as many images of each class, `f` frozen.
-    Finetune,
-    /// Keep a few images of each new class.
-    Remember,
-    /// Train `g` on the features of all seen classes.
-    TrainGenerator,
-    /// Train a classifier for all classes on real features and on ghosts of these slots.
-    Complete(Slots),
-    /// Ask for the class of every test image, of all classes.
-    Evaluate,
+/// What a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Where proxies of the new classes start, for a classifier that has some already.
+    pub imprint: Option<Imprint>,
+    /// The main training.
+    pub train: Training,
+    /// Whether the classifier is fine-tuned on as many images of each class.
+    pub finetune: bool,
+    /// Whether `g` is trained.
+    pub generator: bool,
+    /// The classifier that answers, where it is not the one that was trained.
+    pub complete: Option<Complete>,
 }
 
-impl Stage {
-    /// What records call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Stage::Imprint => "imprint",
-            Stage::Train { .. } => "train",
-            Stage::Finetune => "finetune",
-            Stage::Remember => "remember",
-            Stage::TrainGenerator => "generator",
-            Stage::Complete(_) => "complete",
-            Stage::Evaluate => "evaluate",
-        }
-    }
-
-    /// Whether only a model that imagines the future has this stage.
-    pub fn needs_generator(self) -> bool {
-        matches!(self, Stage::TrainGenerator | Stage::Complete(_))
-    }
+/// Where the proxies of new classes start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Imprint {
+    /// At the mean of their features under `f^{t−1}`.
+    FromImages,
+    /// At the proxies that their ghosts trained in the task before.
+    FromGhosts,
 }
 
-/// The stages of `task`, in order; where `ghosts_first`, ghosts take part from the first task on.
-pub fn plan(task: &Task<'_>, ghosts_first: bool) -> Vec<Stage> {
-    let (first, last) = (task.is_first(), task.is_last());
-    let stages = [
-        (!first, Stage::Imprint),
+/// The main training of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Training {
+    /// Whether `f^{t−1}` is a teacher.
+    pub distill: bool,
+    /// Whether ghosts of the future take part (Eq. 4), and the planes that keep room for them (Eq. 5).
+    pub ghosts: bool,
+    /// How often it is done from new initial weights; the best is kept.
+    pub restarts: usize,
+}
+
+/// A classifier that is trained once `f` is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Complete {
+    /// For all classes, on real features and ghosts.
+    AllClasses,
+    /// For seen classes alone: the control of the base model.
+    SeenClasses,
+}
+
+impl Plan {
+    /// The plan of `task`.
+    pub fn new(task: &Task<'_>, settings: &LearnSettings) -> Self {
+        let LearnSettings { train, finetune, memory, ghosts, complete, loss, .. } = settings;
+        let (first, last) = (task.is_first(), task.is_last());
         // Task 1 has no generator yet, unless one is made for it; the last task has no future left: errata 5.
-        (true, Stage::Train { ghosts: (!first || ghosts_first) && !last }),
-        (!first, Stage::Finetune),
-        (true, Stage::Remember),
-        (!last, Stage::TrainGenerator),
-        (!last, Stage::Complete(task.future())),
-        (true, Stage::Evaluate),
-    ];
-    stages.into_iter().filter_map(|(wanted, stage)| wanted.then_some(stage)).collect()
+        let with_ghosts = |number: usize| ghosts.enabled() && (number > 1 || ghosts.refresh_epochs > 0);
+        Self {
+            imprint: (!first).then(|| match ghosts.init_from_ghosts && with_ghosts(task.number() - 1) {
+                true => Imprint::FromGhosts,
+                false => Imprint::FromImages,
+            }),
+            train: Training {
+                distill: !first && loss.distillation != DistillationKind::None,
+                ghosts: with_ghosts(task.number()) && !last,
+                restarts: if first { train.restarts } else { 1 },
+            },
+            finetune: !first && finetune.epochs > 0 && memory.per_class > 0,
+            generator: !last && trainable(ghosts),
+            complete: match (last, ghosts.enabled(), complete.seen_only) {
+                (true, _, _) | (false, false, false) => None,
+                (false, true, false) => Some(Complete::AllClasses),
+                (false, _, true) => Some(Complete::SeenClasses),
+            },
+        }
+    }
+
+    /// The names of its stages, in order, as records have them.
+    pub fn stages(&self) -> Vec<&'static str> {
+        let stages = [
+            (self.imprint.is_some(), "imprint"),
+            (true, "train"),
+            (self.finetune, "finetune"),
+            (true, "remember"),
+            (self.complete.is_some(), "features"),
+            (self.generator, "generator"),
+            (self.complete.is_some(), "complete"),
+        ];
+        stages.into_iter().filter_map(|(runs, name)| runs.then_some(name)).collect()
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::Stage::*;
-    use super::*;
-    use crate::scenario::{Order, Scenario, Split};
-
-    fn plans(split: &str) -> Vec<Vec<Stage>> {
-        plans_with(split, false)
-    }
-
-    fn plans_with(split: &str, ghosts_first: bool) -> Vec<Vec<Stage>> {
-        let split: Split = split.parse().expect(split);
-        let names: Vec<String> = (0..split.classes()).map(|i| i.to_string()).collect();
-        let scenario = Scenario::new(&names, &Order::Listed, &split).expect("a scenario");
-        scenario.iter().map(|task| plan(&task, ghosts_first)).collect()
-    }
-
-    #[test]
-    fn three_tasks() {
-        let future = |start| Complete(Slots::new(start, 10));
-        assert_eq!(
-            plans("6+2+2"),
-            [
-                vec![Train { ghosts: false }, Remember, TrainGenerator, future(6), Evaluate],
-                vec![Imprint, Train { ghosts: true }, Finetune, Remember, TrainGenerator, future(8), Evaluate],
-                vec![Imprint, Train { ghosts: false }, Finetune, Remember, Evaluate],
-            ]
-        );
-    }
-
-    #[test]
-    fn ghosts_can_come_first_and_never_last() {
-        let trains = |plans: Vec<Vec<Stage>>| -> Vec<bool> {
-            let stages = plans.into_iter().flatten();
-            stages.filter_map(|stage| if let Train { ghosts } = stage { Some(ghosts) } else { None }).collect()
-        };
-        assert_eq!(trains(plans_with("6+2+2", true)), [true, true, false]);
-        assert_eq!(trains(plans_with("6+2+2", false)), [false, true, false]);
-        assert_eq!(trains(plans_with("10", true)), [false], "one task has no future");
-    }
-
-    #[test]
-    fn six_tasks() {
-        let plans = plans("25+5x5");
-        assert_eq!(plans.len(), 6);
-        assert_eq!(
-            plans[0],
-            [Train { ghosts: false }, Remember, TrainGenerator, Complete(Slots::new(25, 50)), Evaluate]
-        );
-        for (index, start) in [(1, 30), (2, 35), (3, 40), (4, 45)] {
-            assert_eq!(
-                plans[index],
-                [
-                    Imprint,
-                    Train { ghosts: true },
-                    Finetune,
-                    Remember,
-                    TrainGenerator,
-                    Complete(Slots::new(start, 50)),
-                    Evaluate
-                ]
-            );
-        }
-        assert_eq!(plans[5], [Imprint, Train { ghosts: false }, Finetune, Remember, Evaluate]);
-    }
-
-    #[test]
-    fn one_task_is_joint_training() {
-        assert_eq!(plans("10"), [[Train { ghosts: false }, Remember, Evaluate]]);
-    }
+/// Whether there is a generator to train: features of actual images need none.
+fn trainable(ghosts: &GhostSettings) -> bool {
+    ghosts.enabled() && ghosts.generator != GeneratorKind::Real
 }

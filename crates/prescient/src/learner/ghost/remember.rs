@@ -1,57 +1,48 @@
-//! Chooses what to keep of the new classes, with `f^t`.
+//! The rehearsal memory: a few images of each new class, herded with `f^t`.
 
-use super::{GhostLearner, Lesson};
+use super::GhostLearner;
+use super::lesson::{Lesson, features};
 use crate::class::Slot;
 use crate::data::Sample;
 use crate::engine::Pass;
 use crate::error::LearnError;
-use crate::learner::observer::Event;
+use crate::learner::Event;
+use crate::memory::herd;
 use crate::protocol::Usage;
 use std::collections::BTreeMap;
 use tch::{Device, Kind};
 
 /// The exemplars of the new classes.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Exemplars(BTreeMap<Slot, Vec<Sample>>);
 
 impl Exemplars {
-    pub(super) fn samples(&self) -> Vec<Sample> {
-        self.0.values().flatten().copied().collect()
+    pub(super) fn samples(&self) -> impl Iterator<Item = Sample> {
+        self.0.values().flatten().copied()
     }
 }
 
-impl GhostLearner {
-    /// The exemplars of the new classes. Chosen once a task: `f` does not change between fine-tune and keeping.
-    pub(super) fn exemplars(&self, lesson: &mut Lesson<'_>) -> Result<Exemplars, LearnError> {
-        if let Some(exemplars) = &lesson.exemplars {
-            return Ok(exemplars.clone());
+/// Chooses the exemplars of the new classes. `f` does not change between the fine-tune and keeping them.
+pub(super) fn choose_exemplars(model: &GhostLearner, lesson: &Lesson<'_>) -> Result<Exemplars, LearnError> {
+    let count = model.settings.memory.per_class;
+    let mut chosen = BTreeMap::new();
+    if count > 0 {
+        for (slot, class) in features(model, lesson, &lesson.data().present(), Pass::Eval)? {
+            let rows = Vec::<Vec<f32>>::try_from(class.features.to_device(Device::Cpu).to_kind(Kind::Float))?;
+            chosen.insert(slot, herd(&rows, count).into_iter().map(|row| class.samples[row]).collect());
         }
-        let settings = self.settings.memory;
-        let mut chosen = BTreeMap::new();
-        if settings.per_class > 0 {
-            for (slot, class) in self.features(lesson, &lesson.album.loader.data().present(), Pass::Eval)? {
-                let rows = Vec::<Vec<f32>>::try_from(class.features.to_device(Device::Cpu).to_kind(Kind::Float))?;
-                let mut stream = self.seeds.stream("memory", slot.index());
-                let kept = settings.selection.choose(&rows, settings.per_class, &mut stream);
-                chosen.insert(slot, kept.into_iter().map(|row| class.samples[row]).collect());
-            }
-        }
-        let exemplars = Exemplars(chosen);
-        lesson.exemplars = Some(exemplars.clone());
-        Ok(exemplars)
     }
+    Ok(Exemplars(chosen))
+}
 
-    /// Keeps them.
-    pub(super) fn remember(&mut self, lesson: &mut Lesson<'_>) -> Result<(), LearnError> {
-        let Exemplars(chosen) = self.exemplars(lesson)?;
-        let data = lesson.album.loader.data();
-        let names = |samples: &[Sample]| samples.iter().map(|sample| data.name(sample)).collect();
-        let by_name: Vec<(Slot, Vec<String>)> = chosen.iter().map(|(slot, samples)| (*slot, names(samples))).collect();
-        for (slot, samples) in chosen {
-            self.memory.keep(slot, samples);
-        }
-        data.use_again(Usage::Keep, &self.memory.samples().collect::<Vec<_>>());
-        lesson.observer.notice(&Event::Remembered { task: lesson.task.number(), exemplars: &by_name });
-        Ok(())
+/// Keeps them.
+pub(super) fn remember(model: &mut GhostLearner, lesson: &mut Lesson<'_>, Exemplars(chosen): Exemplars) {
+    let data = lesson.batches.data();
+    let names = |samples: &[Sample]| samples.iter().map(|sample| data.name(sample)).collect();
+    let by_name: Vec<(Slot, Vec<String>)> = chosen.iter().map(|(slot, samples)| (*slot, names(samples))).collect();
+    for (slot, samples) in chosen {
+        model.memory.keep(slot, samples);
     }
+    data.use_again(Usage::Keep, &model.memory.samples().collect::<Vec<_>>());
+    lesson.observer.on_event(&Event::Remembered { task: lesson.task.number(), exemplars: &by_name });
 }

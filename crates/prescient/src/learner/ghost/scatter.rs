@@ -1,200 +1,47 @@
-//! Keeps a few features of each class while the test images are answered, so that a run can be drawn later without its
-//! model, its data or a GPU.
-//!
-//! The images are looked at anyway, so this costs a copy of some rows. Nothing is drawn from a stream that learning
-//! uses, so a run gives the same record with it as without.
+//! Some ghosts, kept to be drawn beside real features.
 
-use super::batches::Album;
-use super::{GhostLearner, Lesson};
-use crate::class::{Slot, Slots};
-use crate::engine::norm::{norm, unit_rows};
+use super::GhostLearner;
+use super::imagination::Imagination;
+use super::lesson::Lesson;
+use crate::class::Slot;
 use crate::error::LearnError;
-use crate::evaluation::{Points, Scatter, Zone};
+use crate::evaluation::Points;
 use crate::ghost::FeatureBank;
-use crate::seeds::Seeds;
+use crate::learner::Event;
+use crate::learner::scatter::{per_class, plain, zone};
 use rand::seq::index;
-use std::collections::BTreeMap;
-use std::ops::Range;
-use tch::{Device, Kind, Tensor, no_grad};
+use tch::{Tensor, no_grad};
 
-/// At most so many real features a task, and as many ghosts: 4 MB where a feature has 512 numbers.
-const MOST: usize = 1_000;
-/// More of a class say nothing that these do not.
-const MOST_OF_A_CLASS: usize = 100;
-/// Fewer show no shape.
-const LEAST_OF_A_CLASS: usize = 5;
-
-/// What is collected while the test images go by.
-pub(super) struct Collector {
-    /// Which test images, in order.
-    images: Vec<u32>,
-    slots: Vec<Slot>,
-    values: Vec<f32>,
-    /// How many of `images` have gone by.
-    taken: usize,
-    /// How many test images have gone by.
-    seen: usize,
-}
-
-/// How many features are kept of each of so many classes.
-fn per_class(classes: usize) -> usize {
-    (MOST / classes.max(1)).clamp(LEAST_OF_A_CLASS, MOST_OF_A_CLASS)
-}
-
-impl Collector {
-    /// Chooses test images, as many of each class; the same after every task, so that one can watch them move.
-    pub(super) fn new(album: &Album, seeds: Seeds) -> Self {
-        let data = album.loader.data();
-        let mut by_class: BTreeMap<Slot, Vec<u32>> = BTreeMap::new();
-        for (image, sample) in data.test().iter().enumerate() {
-            by_class.entry(data.slot(sample)).or_default().push(image as u32);
-        }
-        let (count, seeds) = (per_class(by_class.len()), seeds.child("scatter", 0));
-        let mut images: Vec<u32> = Vec::new();
-        for (slot, of_class) in &by_class {
-            let mut stream = seeds.stream("class", slot.index());
-            let picked = index::sample(&mut stream, of_class.len(), count.min(of_class.len()));
-            images.extend(picked.into_iter().map(|place| of_class[place]));
-        }
-        images.sort_unstable();
-        Self { images, slots: Vec::new(), values: Vec::new(), taken: 0, seen: 0 }
-    }
-
-    /// Takes what was chosen from the next batch: its `features`, `[batch, width]`, and slots.
-    pub(super) fn take(&mut self, features: &Tensor, slots: &[Slot]) -> Result<(), LearnError> {
-        let Range { start, end } = self.seen..self.seen + slots.len();
-        let here = self.images[self.taken..].iter().take_while(|image| (**image as usize) < end);
-        let rows: Vec<i64> = here.map(|image| i64::from(*image) - start as i64).collect();
-        if !rows.is_empty() {
-            let picked = features.index_select(0, &Tensor::from_slice(&rows).to_device(features.device()));
-            self.values.extend(plain(&picked)?);
-            self.slots.extend(rows.iter().map(|row| slots[*row as usize]));
-        }
-        (self.taken, self.seen) = (self.taken + rows.len(), end);
+/// Tells of some of the ghosts of the `future`, and of as many of the seen classes, drawn for this alone.
+pub(super) fn tell_ghosts(
+    model: &GhostLearner,
+    lesson: &mut Lesson<'_>,
+    future: &FeatureBank,
+) -> Result<(), LearnError> {
+    let count = per_class(lesson.task.scenario().classes());
+    let seeds = model.seeds.child("scatter", lesson.number());
+    let mut points = Points::default();
+    let mut add = |slot: Slot, ghosts: &Tensor| -> Result<(), LearnError> {
+        points.slots.extend(std::iter::repeat_n(slot, ghosts.size()[0] as usize));
+        points.values.extend(plain(ghosts)?);
         Ok(())
-    }
-}
-
-impl GhostLearner {
-    /// What was collected, with ghosts, proxies and zones beside it.
-    pub(super) fn scatter(&self, lesson: &mut Lesson<'_>, collected: Collector) -> Result<Scatter, LearnError> {
-        let width = self.network.width();
-        let proxies = match &lesson.complete {
-            Some(proxies) => proxies.shallow_clone(),
-            None => self.classifier.proxies(),
-        };
-        let in_a_plane = width == 2;
-        let (ghosts, zones) = lesson.ghost_points.take().unwrap_or_default();
-        let real = Points { slots: collected.slots, values: collected.values };
-        Ok(Scatter {
-            width,
-            // As long as the ghosts beside them are.
-            real: match self.settings.ghosts.unit && self.imagines() && !self.looks_ahead() {
-                true => unit(real, width),
-                false => real,
-            },
-            images: collected.images,
-            ghosts,
-            proxies: match in_a_plane {
-                true => Points {
-                    slots: Slots::new(0, proxies.size()[0] as usize).iter().collect(),
-                    values: plain(&proxies)?,
-                },
-                false => Points::default(),
-            },
-            zones: if in_a_plane { zones } else { Vec::new() },
-        })
-    }
-
-    /// Some of the ghosts of the `future`, all of which are there, and of the seen classes as many, drawn for this alone.
-    pub(super) fn ghost_points(
-        &self,
-        lesson: &Lesson<'_>,
-        future: &FeatureBank,
-    ) -> Result<(Points, Vec<Zone>), LearnError> {
-        let count = per_class(lesson.task.scenario().classes());
-        let seeds = self.seeds.child("scatter", lesson.task.number());
-        let mut points = Points::default();
-        let mut add = |slot: Slot, ghosts: &Tensor| -> Result<(), LearnError> {
-            points.slots.extend(std::iter::repeat_n(slot, ghosts.size()[0] as usize));
-            points.values.extend(plain(ghosts)?);
-            Ok(())
-        };
-        if let Some(generator) = &self.generator {
-            for slot in lesson.task.seen().iter() {
-                add(slot, &no_grad(|| generator.draw(slot, count, seeds.number("class", slot.index()))))?;
-            }
-        }
-        let mut zones = Vec::new();
-        for (slot, ghosts) in future {
-            let all = ghosts.size()[0] as usize;
-            let mut stream = seeds.stream("ghosts", slot.index());
-            let rows: Vec<i64> =
-                index::sample(&mut stream, all, count.min(all)).into_iter().map(|row| row as i64).collect();
-            add(*slot, &ghosts.index_select(0, &Tensor::from_slice(&rows).to_device(ghosts.device())))?;
-            if self.network.width() == 2 {
-                zones.push(zone(*slot, ghosts)?);
-            }
-        }
-        Ok((points, zones))
-    }
-}
-
-/// Rows of length 1: what ghosts are measured by where `g` learns from directions.
-fn unit(points: Points, width: usize) -> Points {
-    let rows = Tensor::from_slice(&points.values).reshape([-1, width as i64]);
-    let values = Vec::<f32>::try_from(unit_rows(&rows).flatten(0, -1)).expect("numbers that were just there");
-    Points { values, ..points }
-}
-
-/// The circle around the ghosts of a class, `[ghosts, 2]`.
-fn zone(slot: Slot, ghosts: &Tensor) -> Result<Zone, LearnError> {
-    no_grad(|| {
-        let mean = ghosts.mean_dim([0i64].as_slice(), true, Kind::Float);
-        let spread = norm(&(ghosts - &mean)).square().mean(Kind::Float).sqrt();
-        let centre = plain(&mean)?;
-        Ok(Zone { slot, centre: [centre[0], centre[1]], spread: f64::try_from(spread)? as f32 })
-    })
-}
-
-/// Rows as plain numbers, one after the other.
-fn plain(rows: &Tensor) -> Result<Vec<f32>, LearnError> {
-    Ok(Vec::<f32>::try_from(rows.detach().to_device(Device::Cpu).to_kind(Kind::Float).flatten(0, -1))?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_classes_show_many_points_and_many_classes_few() {
-        assert_eq!([2, 10, 24, 50, 1_000].map(per_class), [100, 100, 41, 20, 5]);
-    }
-
-    /// Images 1 and 2 of the first batch, 0 of the second: rows are taken where they go by, whatever the batches.
-    #[test]
-    fn what_was_chosen_is_taken_from_any_batches() {
-        let features = Tensor::from_slice(&[0.0f32, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5]).reshape([4, 2]);
-        let slots = [0, 0, 1, 1].map(Slot);
-        for size in [1, 2, 3, 4] {
-            let mut collector =
-                Collector { images: vec![1, 2, 3], slots: Vec::new(), values: Vec::new(), taken: 0, seen: 0 };
-            for start in (0..4).step_by(size) {
-                let count = size.min(4 - start);
-                let batch = features.narrow(0, start as i64, count as i64);
-                collector.take(&batch, &slots[start..start + count]).expect("plain numbers");
-            }
-            assert_eq!(collector.values, [1.0, 1.5, 2.0, 2.5, 3.0, 3.5], "batches of {size}");
-            assert_eq!(collector.slots, [0, 1, 1].map(Slot));
+    };
+    if let Imagination::Generator(generator) = &model.imagination {
+        for slot in lesson.task.seen().iter() {
+            add(slot, &no_grad(|| generator.draw(slot, count, seeds.number("class", slot.index()))))?;
         }
     }
-
-    /// Around (1, 1), at distances 1, 1, 2, 2: the mean of the squares is 10 / 4.
-    #[test]
-    fn a_zone_by_hand() {
-        let ghosts = Tensor::from_slice(&[0.0f32, 1.0, 2.0, 1.0, 1.0, 3.0, 1.0, -1.0]).reshape([4, 2]);
-        let zone = zone(Slot(7), &ghosts).expect("plain numbers");
-        assert_eq!((zone.slot, zone.centre), (Slot(7), [1.0, 1.0]));
-        assert!((f64::from(zone.spread) - 2.5f64.sqrt()).abs() < 1e-6);
+    let mut zones = Vec::new();
+    for (slot, ghosts) in future {
+        let all = ghosts.size()[0] as usize;
+        let mut stream = seeds.stream("ghosts", slot.index());
+        let rows: Vec<i64> =
+            index::sample(&mut stream, all, count.min(all)).into_iter().map(|row| row as i64).collect();
+        add(*slot, &ghosts.index_select(0, &Tensor::from_slice(&rows).to_device(ghosts.device())))?;
+        if model.network.width() == 2 {
+            zones.push(zone(*slot, ghosts)?);
+        }
     }
+    lesson.observer.on_event(&Event::Imagined { task: lesson.task.number(), ghosts: &points, zones: &zones });
+    Ok(())
 }

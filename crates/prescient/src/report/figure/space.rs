@@ -318,7 +318,7 @@ mod tests {
         }
     }
 
-    /// The longest feature, 2, lies on the rim: 220 − 36 = 184 from the middle at 220.
+    /// The max_norm feature, 2, lies on the rim: 220 − 36 = 184 from the middle at 220.
     #[test]
     fn points_rays_and_zones_by_hand() {
         let mut run = read_run("ghost", 1, "", &[[0, 0, 1, 1, 0, 1, 0, 1]]);

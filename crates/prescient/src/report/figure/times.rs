@@ -32,11 +32,11 @@ pub(in crate::report) fn times(name: &str, run: &ReadRun) -> Option<Figure> {
             names.push(stage);
         }
     }
-    let longest = tasks.iter().map(|(_, stages)| stages.iter().map(|(_, s)| s).sum::<f64>()).fold(0.0, f64::max);
+    let max_norm = tasks.iter().map(|(_, stages)| stages.iter().map(|(_, s)| s).sum::<f64>()).fold(0.0, f64::max);
     let top = 24.0 + legend_height(&names);
     let mut svg = Svg::new(WIDTH, top + tasks.len() as f64 * ROW + 40.0);
     legend(&mut svg, &names);
-    let x = Scale::new((0.0, rounded(0.0, longest, 4).1), (LEFT, WIDTH - 20.0));
+    let x = Scale::new((0.0, rounded(0.0, max_norm, 4).1), (LEFT, WIDTH - 20.0));
     let ground = svg.height - 34.0;
     let ticks = x.ticks(4);
     for tick in &ticks {

@@ -17,6 +17,7 @@ pub(crate) use annotations::{Annotations, Object, SOURCES};
 use crate::catalogue::{Catalogue, Scale};
 use crate::class::ClassId;
 use crate::data::datasets::photos::fault;
+use crate::data::datasets::shares::SPLIT_SEED;
 use crate::data::formats::files::Files;
 use crate::data::{Dataset, Image, Normalization, Sample, Subset};
 use crate::error::DataError;
@@ -53,13 +54,11 @@ pub struct ApySettings {
     pub path: Option<PathBuf>,
     /// How the attributes are scaled.
     pub scale: Scale,
-    /// The seed of the split into training and test images: its own, so that all runs share a split.
-    pub split_seed: u64,
 }
 
 impl Default for ApySettings {
     fn default() -> Self {
-        Self { path: None, scale: Scale::UnitL2, split_seed: 1 }
+        Self { path: None, scale: Scale::UnitL2 }
     }
 }
 
@@ -85,7 +84,7 @@ impl Apy {
         if let Some(fault) = missing(&files, &annotations).into_iter().next() {
             return Err(fault);
         }
-        let (train, test) = sides(&annotations, settings.split_seed);
+        let (train, test) = sides(&annotations, SPLIT_SEED);
         for (side, objects) in [("training", &train), ("test", &test)] {
             let there: BTreeSet<usize> = objects.iter().map(|object| object.class).collect();
             if let Some(absent) = (0..annotations.classes.len()).find(|class| !there.contains(class)) {

@@ -18,7 +18,7 @@ pub(crate) use published::SIZES;
 use crate::catalogue::{Catalogue, Scale};
 use crate::class::ClassId;
 use crate::data::datasets::photos::{Photos, Survey, fault, images_of_class};
-use crate::data::datasets::shares::four_fifths;
+use crate::data::datasets::shares::{SPLIT_SEED, four_fifths};
 use crate::data::formats::files::Files;
 use crate::data::{Dataset, Image, Normalization, Sample, Subset};
 use crate::error::DataError;
@@ -42,13 +42,11 @@ pub struct Awa2Settings {
     pub attributes: Matrix,
     /// How the attributes are scaled.
     pub scale: Scale,
-    /// The seed of the split into training and test images: its own, so that all runs share a split.
-    pub split_seed: u64,
 }
 
 impl Default for Awa2Settings {
     fn default() -> Self {
-        Self { path: None, attributes: Matrix::Continuous, scale: Scale::UnitL2, split_seed: 1 }
+        Self { path: None, attributes: Matrix::Continuous, scale: Scale::UnitL2 }
     }
 }
 
@@ -67,7 +65,7 @@ impl Awa2 {
         let listed = settings.scale.scaled(&matrix::catalogue(&files, settings.attributes)?);
         let catalogue = listed.arranged(&standard(&files, listed.names())?);
         let proposed = catalogue.ids(&zero_shot_order(listed.names(), &published::PROPOSED));
-        let (train, test) = survey(&files, listed.names(), settings.split_seed).sides()?;
+        let (train, test) = survey(&files, listed.names(), SPLIT_SEED).sides()?;
         Ok(Self { photos: Photos::new(files, &catalogue, train, test), catalogue, proposed })
     }
 }

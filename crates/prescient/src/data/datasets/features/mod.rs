@@ -29,32 +29,14 @@ pub struct FeaturesSettings {
     #[serde(default)]
     pub attributes: Vec<AttributeSource>,
     /// How the attributes of each source are scaled.
-    #[serde(default, skip_serializing_if = "Scale::is_none")]
+    #[serde(default)]
     pub scale: Scale,
-    /// Whether each row is brought to length 1. It looks at no other row, so nothing leaks from one to another.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub unit: bool,
-    /// What deals out classes that come without a split of their own: xlsa17's unseen ones.
-    #[serde(default = "first_seed", skip_serializing_if = "is_first_seed")]
-    pub split_seed: u32,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
-fn first_seed() -> u32 {
-    1
-}
-
-fn is_first_seed(seed: &u32) -> bool {
-    *seed == first_seed()
 }
 
 impl FeaturesSettings {
     /// Features alone: nothing is known of their classes but what comes with them.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), attributes: Vec::new(), scale: Scale::None, unit: false, split_seed: first_seed() }
+        Self { path: path.into(), attributes: Vec::new(), scale: Scale::default() }
     }
 }
 
@@ -96,7 +78,7 @@ impl Features {
 
     /// The same with all that is wrong with rows and classes, as far as it can be read at all.
     pub(crate) fn survey(path: &Path, settings: &FeaturesSettings) -> Result<(Self, Vec<DataError>), DataError> {
-        let Found { mut train, mut test, classes, attributes, proposed } = found(path, settings)?;
+        let Found { train, test, classes, attributes, proposed } = found(path)?;
         if train.width() != test.width() {
             let expected = format!("rows of {} numbers, as in `{}`", train.width(), train.path().display());
             let hint = "both sides must come from one extractor";
@@ -115,10 +97,6 @@ impl Features {
         };
         let catalogue = class_information(path, listed, &sources, settings.scale)?;
         let proposed = proposed.map(|names| names.iter().filter_map(|name| catalogue.find(name)).collect());
-        if settings.unit {
-            train.bring_to_unit_length();
-            test.bring_to_unit_length();
-        }
         let (width, side) = (train.width(), |subset, table| Side::new(subset, table, &catalogue));
         let (train, test) = (side(Subset::Train, train), side(Subset::Test, test));
         Ok((Self { catalogue, train, test, width, proposed }, faults))
@@ -133,13 +111,13 @@ impl Features {
 }
 
 /// Reads the format that the path says.
-fn found(path: &Path, settings: &FeaturesSettings) -> Result<Found, DataError> {
+fn found(path: &Path) -> Result<Found, DataError> {
     let kind = std::fs::metadata(path).map_err(DataError::io(path))?;
     let (extension, in_it) = (path.extension().unwrap_or_default().to_ascii_lowercase(), |name| path.join(name));
     if kind.is_dir() && in_it("train.npy").is_file() {
         arrays::read(path)
     } else if kind.is_dir() && in_it("res101.mat").is_file() {
-        xlsa17::read(path, settings.split_seed)
+        xlsa17::read(path)
     } else if !kind.is_dir() && extension == "safetensors" {
         tensors::read(path)
     } else {
@@ -150,7 +128,7 @@ fn found(path: &Path, settings: &FeaturesSettings) -> Result<Found, DataError> {
 }
 
 const LAYOUT: &str = "features are expected as `train.npy` and `test.npy`, a row a sample, with `train.txt` and `test.txt`, \
-                      the class of each row a line; docs/data.md has the other ways";
+                      the class of each row a line; docs/guide/data.md has the other ways";
 
 fn fault(path: &Path, expected: String, found: String, hint: &str) -> DataError {
     DataError::Malformed { path: path.to_owned(), line: None, expected, found, hint: hint.to_owned() }

@@ -112,14 +112,4 @@ impl Table {
             .map(|class| fault(&self.path, format!("rows of the class `{class}`"), "none".to_owned(), hint))
             .collect()
     }
-
-    /// Brings each row to length 1; a row of zeros stays as it is.
-    pub(crate) fn bring_to_unit_length(&mut self) {
-        for row in self.values.chunks_exact_mut(self.width) {
-            let length = row.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt();
-            if length > 0.0 {
-                row.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
-            }
-        }
-    }
 }

@@ -14,7 +14,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use std::path::Path;
 
 const HINT: &str = "a file of features has the tensors `train.features`, `train.labels`, `test.features` and `test.labels`; \
-                    docs/data.md shows how to write one";
+                    docs/guide/data.md shows how to write one";
 
 pub(crate) fn read(path: &Path) -> Result<Found, DataError> {
     let bytes = Mapped::open(path).map_err(DataError::io(path))?;

@@ -133,15 +133,6 @@ fn fortrans_order_big_ends_doubles_and_halves_are_the_same_numbers() {
     assert_ne!(fingerprint(&open(other.path()).expect("features")), plain, "other numbers are other data");
 }
 
-/// (3, 4) has the length 5; a row of zeros has none to bring to 1.
-#[test]
-fn rows_are_brought_to_length_1_on_request() {
-    let folder = folder(&borrowed(&with("train.npy", &npy(&[&[3.0, 4.0], &[0.0, 0.0], &[0.0, -2.0]]))));
-    let settings = FeaturesSettings { unit: true, ..FeaturesSettings::new(folder.path()) };
-    let features = Features::open(folder.path(), &settings).expect("features");
-    assert_eq!([0, 1, 2].map(|row| numbers(&features, Subset::Train, row)), [[0.6, 0.8], [0.0, 0.0], [0.0, -1.0]]);
-}
-
 #[test]
 fn attributes_give_the_order_and_must_name_the_same_classes() {
     let mut files = with("a.csv", b"class,legs\ndog,4\ncat,3\n");

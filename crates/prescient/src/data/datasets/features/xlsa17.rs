@@ -11,7 +11,7 @@
 
 use crate::data::datasets::features::table::{Names, Table};
 use crate::data::datasets::features::{Found, fault, named};
-use crate::data::datasets::shares::four_fifths;
+use crate::data::datasets::shares::{SPLIT_SEED, four_fifths};
 use crate::data::formats::mat::{self, Value};
 use crate::error::DataError;
 use crate::seeds::Seeds;
@@ -22,7 +22,7 @@ use std::path::Path;
 const HINT: &str = "xlsa17's `res101.mat` has `features`, a column a sample, and `labels`; its `att_splits.mat` has \
                     `allclasses_names`, `trainval_loc`, `test_seen_loc` and `test_unseen_loc`";
 
-pub(crate) fn read(folder: &Path, split_seed: u32) -> Result<Found, DataError> {
+pub(crate) fn read(folder: &Path) -> Result<Found, DataError> {
     let (features, splits) = (folder.join("res101.mat"), folder.join("att_splits.mat"));
     let splits = Variables::read(&splits)?;
     let names = named::list(splits.texts("allclasses_names")?, &splits.path)?;
@@ -48,7 +48,7 @@ pub(crate) fn read(folder: &Path, split_seed: u32) -> Result<Found, DataError> {
     let (first, last): (Vec<String>, Vec<String>) = names.iter().cloned().partition(|name| seen.contains(name));
     let proposed = [first, last].concat();
     for (number, rows) in by_class(&unseen, &classes).into_values().enumerate() {
-        let (train, test) = four_fifths(rows, &mut Seeds::new(u64::from(split_seed)).stream("xlsa17", number));
+        let (train, test) = four_fifths(rows, &mut Seeds::new(SPLIT_SEED).stream("xlsa17", number));
         sides[0].extend(train);
         sides[1].extend(test);
     }

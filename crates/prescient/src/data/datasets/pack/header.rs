@@ -34,8 +34,6 @@ pub(crate) struct Header {
     pub(crate) attributes: Vec<String>,
     /// The attributes of each class.
     pub(crate) rows: Vec<Vec<f32>>,
-    /// How many attributes come from each source.
-    pub(crate) sources: Vec<usize>,
     /// The orders that the dataset's literature has a name for.
     pub(crate) standard: Option<Vec<ClassId>>,
     pub(crate) proposed: Option<Vec<ClassId>>,
@@ -123,7 +121,6 @@ impl Header {
         if self.rows.len() != classes
             || self.rows.iter().any(|row| row.len() != self.attributes.len())
             || values.into_iter().any(|value| !value.is_finite())
-            || self.sources.iter().try_fold(0usize, |sum, width| sum.checked_add(*width)) != Some(self.attributes.len())
         {
             return Err("a table of attributes that has holes".to_owned());
         }
@@ -151,8 +148,7 @@ impl Header {
                 return Err(format!("`{}`, whose pixels are not in the file", entry.name));
             }
         }
-        let catalogue = Catalogue::new(self.classes.clone(), self.attributes.clone(), self.rows.clone());
-        Ok(catalogue.with_sources(self.sources.clone()))
+        Ok(Catalogue::new(self.classes.clone(), self.attributes.clone(), self.rows.clone()))
     }
 
     fn lies_before(&self, entry: &Entry, end: usize) -> bool {

@@ -143,7 +143,7 @@ mod tests {
     use crate::data::{Synthetic, SyntheticSettings, fingerprint};
 
     fn drawn() -> Synthetic {
-        Synthetic::new(&SyntheticSettings { train: 2, test: 1, ..Default::default() })
+        Synthetic::new(&SyntheticSettings { train: 2, test: 1 })
     }
 
     fn packed(fit: Fit) -> (tempfile::TempDir, PathBuf) {

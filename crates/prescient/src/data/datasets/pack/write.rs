@@ -85,7 +85,6 @@ fn header_of(dataset: &dyn Dataset, fit: Fit, [train, test]: [Vec<Entry>; 2]) ->
         classes: catalogue.names().to_vec(),
         attributes: catalogue.attribute_names().to_vec(),
         rows: catalogue.rows().map(|(_, row)| row.to_vec()).collect(),
-        sources: catalogue.sources().to_vec(),
         standard: dataset.order(&Order::Standard),
         proposed: dataset.order(&Order::Proposed),
         train,

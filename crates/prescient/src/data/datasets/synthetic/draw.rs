@@ -40,7 +40,7 @@ mod nuisance {
     pub(crate) const EXPOSURE: f32 = 0.2;
     /// Specks and strokes: at least, at most.
     pub(crate) const CLUTTER: (usize, usize) = (3, 9);
-    /// The longest stroke.
+    /// The max_norm stroke.
     pub(crate) const STROKE: f32 = 6.0;
     /// How often a bar hides part of an object.
     pub(crate) const OCCLUSION: f32 = 0.4;

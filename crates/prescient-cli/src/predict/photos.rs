@@ -1,0 +1,106 @@
+//! The photos that are asked about: files, folders, or what comes on standard input.
+
+use prescient::Image;
+use prescient::data::is_image;
+use prescient::error::{DataError, Result};
+use rayon::prelude::*;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// What comes on standard input is read to here.
+const MOST_FROM_STDIN: u64 = 256 << 20;
+
+/// A photo, not yet decoded.
+#[derive(Clone, Debug)]
+enum Photo {
+    File(PathBuf),
+    /// From standard input.
+    Bytes(Vec<u8>),
+}
+
+/// Photos, in the order in which they were asked about; those of a folder by name.
+#[derive(Debug)]
+pub(super) struct Photos(Vec<Photo>);
+
+impl Photos {
+    /// The photos at `paths`.
+    pub(super) fn find(paths: &[PathBuf]) -> Result<Self> {
+        let mut photos = Vec::new();
+        for path in paths {
+            if path == Path::new("-") {
+                photos.extend(from_stdin()?);
+            } else if path.is_dir() {
+                let before = photos.len();
+                below(path, &mut photos)?;
+                if photos.len() == before {
+                    return Err(DataError::NoPhotos { path: path.clone() }.into());
+                }
+            } else {
+                // A file that is not there is told before a long run, not after it.
+                std::fs::metadata(path).map_err(DataError::io(path))?;
+                photos.push(Photo::File(path.clone()));
+            }
+        }
+        Ok(Self(photos))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// So many at a time.
+    pub(super) fn chunks(&self, count: usize) -> impl Iterator<Item = Part<'_>> {
+        self.0.chunks(count).map(Part)
+    }
+}
+
+/// Some of the photos.
+pub(super) struct Part<'a>(&'a [Photo]);
+
+impl Part<'_> {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Each with its name, decoded to so many channels.
+    pub(super) fn read(&self, channels: u8) -> Vec<(String, Result<Image, DataError>)> {
+        let one = |photo: &Photo| match photo {
+            Photo::File(path) => (path.display().to_string(), Image::read(path, channels)),
+            Photo::Bytes(bytes) => ("-".to_owned(), Image::decode(bytes, channels, Path::new("standard input"))),
+        };
+        self.0.par_iter().map(one).collect()
+    }
+}
+
+/// One photo, or the paths of photos, one a line.
+fn from_stdin() -> Result<Vec<Photo>> {
+    let (name, mut bytes) = (Path::new("standard input"), Vec::new());
+    std::io::stdin().lock().take(MOST_FROM_STDIN).read_to_end(&mut bytes).map_err(DataError::io(name))?;
+    // A photo is never text: its first bytes are no paths.
+    match String::from_utf8(bytes) {
+        Ok(text) => {
+            let paths: Vec<PathBuf> = text.lines().filter(|line| !line.trim().is_empty()).map(PathBuf::from).collect();
+            match paths.is_empty() {
+                true => Err(DataError::NoPhotos { path: name.to_owned() }.into()),
+                false => Ok(paths.into_iter().map(Photo::File).collect()),
+            }
+        }
+        Err(error) => Ok(vec![Photo::Bytes(error.into_bytes())]),
+    }
+}
+
+/// Every photo below a folder, by name.
+fn below(folder: &Path, photos: &mut Vec<Photo>) -> Result<()> {
+    let entries = std::fs::read_dir(folder).map_err(DataError::io(folder))?;
+    let mut paths =
+        entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>().map_err(DataError::io(folder))?;
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            below(&path, photos)?;
+        } else if path.file_name().is_some_and(|name| is_image(&name.to_string_lossy())) {
+            photos.push(Photo::File(path));
+        }
+    }
+    Ok(())
+}

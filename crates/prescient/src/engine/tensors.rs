@@ -1,0 +1,77 @@
+//! Tensors by name in a file: safetensors, in single precision. Read without executing anything.
+
+use crate::error::RunError;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tch::{Device, Kind, Tensor};
+
+/// Writes `tensors` to `path`, sorted by name.
+pub fn write_tensors(path: &Path, tensors: &BTreeMap<String, Tensor>) -> Result<(), RunError> {
+    let plain: BTreeMap<&String, (Vec<usize>, Vec<u8>)> =
+        tensors.iter().map(|(name, tensor)| (name, bytes(tensor))).collect();
+    let views: BTreeMap<&String, TensorView<'_>> = plain
+        .iter()
+        .map(|(name, (shape, data))| {
+            (*name, TensorView::new(Dtype::F32, shape.clone(), data).expect("bytes of this very shape"))
+        })
+        .collect();
+    let file = safetensors::serialize(views, None).expect("tensors that were just viewed");
+    std::fs::write(path, file).map_err(RunError::io(path))
+}
+
+/// The tensors of a file.
+pub struct TensorFile {
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl TensorFile {
+    /// Reads the file.
+    pub fn open(path: &Path) -> Result<Self, RunError> {
+        let bytes = std::fs::read(path).map_err(RunError::io(path))?;
+        let file = Self { path: path.to_owned(), bytes };
+        file.tensors()?;
+        Ok(file)
+    }
+
+    /// The names of its tensors.
+    pub fn names(&self) -> Result<Vec<String>, RunError> {
+        Ok(self.tensors()?.names().into_iter().map(ToString::to_string).collect())
+    }
+
+    /// The tensor `name`, which must have the `shape` where one is given.
+    pub fn read(&self, name: &str, shape: Option<&[i64]>) -> Result<Tensor, RunError> {
+        let tensors = self.tensors()?;
+        let view =
+            tensors.tensor(name).map_err(|_| self.damaged(format!("expected the tensor `{name}`, found none")))?;
+        let found: Vec<i64> = view.shape().iter().map(|&n| n as i64).collect();
+        match shape {
+            Some(shape) if shape != found => {
+                Err(self.damaged(format!("`{name}`: expected the shape {shape:?}, found {found:?}")))
+            }
+            _ if view.dtype() != Dtype::F32 => {
+                Err(self.damaged(format!("`{name}`: expected f32, found {:?}", view.dtype())))
+            }
+            _ => Ok(Tensor::from_data_size(view.data(), &found, Kind::Float)),
+        }
+    }
+
+    /// An error that names the file.
+    pub fn damaged(&self, reason: String) -> RunError {
+        RunError::Damaged { path: self.path.clone(), line: None, reason }
+    }
+
+    fn tensors(&self) -> Result<SafeTensors<'_>, RunError> {
+        SafeTensors::deserialize(&self.bytes).map_err(|error| self.damaged(error.to_string()))
+    }
+}
+
+/// Shape and bytes of a tensor, in single precision.
+fn bytes(tensor: &Tensor) -> (Vec<usize>, Vec<u8>) {
+    let tensor = tensor.detach().to_device(Device::Cpu).to_kind(Kind::Float).contiguous();
+    let shape = tensor.size().iter().map(|&n| n as usize).collect();
+    let mut data = vec![0; tensor.numel() * 4];
+    tensor.copy_data_u8(&mut data, tensor.numel());
+    (shape, data)
+}

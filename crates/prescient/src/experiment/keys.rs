@@ -1,0 +1,318 @@
+//! Every key of a recipe: what may be written, and what it means. `prescient list --keys` prints this table, a recipe is
+//! checked against it before any data is opened, and a test holds that it names exactly the keys that recipes have.
+
+mod check;
+mod text;
+
+pub(super) use check::check;
+pub use text::keys_text;
+
+use crate::data::Crop;
+use crate::scenario::Order;
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
+
+/// A key of a recipe.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// With its tables: `train.epochs`.
+    pub name: &'static str,
+    /// What may be written.
+    pub allowed: Allowed,
+    /// The kinds of its table that have it, where only some do.
+    pub of: &'static [&'static str],
+    /// What happens where it is not written, for keys without a default value.
+    pub unset: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// What may be written for a key.
+#[derive(Clone, Copy, Debug)]
+pub enum Allowed {
+    /// `true` or `false`.
+    Flag,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A whole number, from and to.
+    Whole(i64, i64),
+    /// A finite number between these bounds.
+    Number(Bound<f64>, Bound<f64>),
+    /// Text, described.
+    Text(&'static str),
+    /// Something else, described: its type checks it.
+    Other(&'static str),
+}
+
+const fn key(name: &'static str, allowed: Allowed, about: &'static str) -> Key {
+    Key { name, allowed, of: &[], unset: "", about }
+}
+
+impl Key {
+    const fn of(self, of: &'static [&'static str]) -> Self {
+        Self { of, ..self }
+    }
+
+    const fn unset(self, unset: &'static str) -> Self {
+        Self { unset, ..self }
+    }
+}
+
+use Allowed::{Choice, Flag, Number, Other, Text, Whole};
+
+const EPOCHS: i64 = 100_000;
+const MANY: i64 = 1 << 20;
+const NOT_NEGATIVE: Allowed = Number(Included(0.0), Unbounded);
+const POSITIVE: Allowed = Number(Excluded(0.0), Unbounded);
+const DATA: &[&str] = &["synthetic", "mnist", "folder", "awa2", "apy", "pack", "features"];
+const FORMS: &[&str] = &["nca", "scaled-margin", "scaled-margin-unhinged", "reference", "cross-entropy"];
+
+/// Every key.
+pub const KEYS: &[Key] = &[
+    key("preset", Choice(&["paper", "tuned"]), "which values fill what the recipe does not say"),
+    key("seed", Whole(0, u32::MAX as i64), "the one seed of the run"),
+    key("data.kind", Choice(DATA), "which dataset"),
+    key("data.path", Text("a path, or one below the data root"), "where the data lies")
+        .of(&["mnist", "folder", "awa2", "apy", "pack", "features"])
+        .unset("mnist, awa2, apy: the folder of that name below the data root; others: required"),
+    key("data.attributes", Other("a list of files; for awa2 `continuous` or `binary`"), "what is known of each class")
+        .of(&["folder", "awa2", "features"]),
+    key("data.scale", Choice(&["none", "unit-l2", "range"]), "how the attributes of each source are scaled")
+        .of(&["folder", "awa2", "apy", "features"]),
+    key("data.exclude", Other("a list of images such as `train/cat/0001.jpg`"), "images that are left out")
+        .of(&["folder"])
+        .unset("none"),
+    key("data.train", Whole(1, 10_000), "training images of each class").of(&["synthetic"]),
+    key("data.test", Whole(1, 10_000), "test images of each class").of(&["synthetic"]),
+    key("images.size", Whole(8, 1024), "side of the square that the model sees, in pixels").unset("the dataset's own"),
+    key("images.crop", Text(Crop::FORMS), "which part of a training image is taken")
+        .unset("`resized 0.08` for photos, `none` for digits and drawings"),
+    key("images.flip", Flag, "whether training images are mirrored at random")
+        .unset("true for photos, false for digits and drawings"),
+    key("scenario.split", Text("such as `25+5x5`: 25 classes, then 5 tasks of 5"), "how many classes each task brings")
+        .unset("required"),
+    key("scenario.order", Text(Order::FORMS), "in which order classes arrive"),
+    key(
+        "scenario.val_fraction",
+        Number(Excluded(0.0), Excluded(1.0)),
+        "share of the training images that is held out and tested on instead of the test images, to choose settings",
+    )
+    .unset("test images are used"),
+    key("model.extractor.kind", Choice(&["resnet18", "small-cnn", "mlp", "identity"]), "the feature extractor"),
+    key(
+        "model.extractor.stem",
+        Choice(&["imagenet", "small", "tiny"]),
+        "first layers: 7x7 stride 2; 3x3; 3x3 without pooling",
+    )
+    .of(&["resnet18"]),
+    key("model.extractor.width", Whole(1, 65_536), "channels of the first stage; for mlp units of the hidden layer")
+        .of(&["resnet18", "small-cnn", "mlp"]),
+    key("model.extractor.features", Whole(1, 65_536), "length of a feature").of(&["small-cnn", "mlp"]),
+    key("model.learned_scale", Flag, "whether the scale of the cosine classifier is learned"),
+    key("loss.classification.form", Choice(FORMS), "the classification loss"),
+    key("loss.classification.margin", Number(Included(0.0), Included(1000.0)), "by how much the own class must win"),
+    key(
+        "loss.distillation.kind",
+        Choice(&["none", "pod", "less-forget"]),
+        "what keeps features close to those of the last task",
+    ),
+    key("loss.distillation.weight", Number(Included(0.0), Included(1e6)), "its weight; for pod that of the maps")
+        .of(&["pod", "less-forget"]),
+    key("loss.distillation.flat", Number(Included(0.0), Included(1e6)), "weight of the features").of(&["pod"]),
+    key(
+        "loss.svm_reg.weight",
+        Number(Included(0.0), Included(1e6)),
+        "weight of the latent regularization; 0 leaves it out",
+    ),
+    key(
+        "loss.svm_reg.margin",
+        Number(Included(0.0), Included(1000.0)),
+        "how far features stay behind the planes of future classes",
+    ),
+    key("train.epochs", Whole(1, EPOCHS), "passes over the images of the new classes"),
+    key("train.restarts", Whole(1, 100), "trainings of the first task, of which the one with the lowest loss is kept"),
+    key("train.batch_size", Whole(2, MANY), "images a step"),
+    key("train.lr", NOT_NEGATIVE, "learning rate at the start of a task; it falls along a cosine"),
+    key("train.incremental_lr", NOT_NEGATIVE, "the same from the second task on").unset("`train.lr`"),
+    key("train.weight_decay", NOT_NEGATIVE, "weight decay, on everything that learns"),
+    key("train.grad_clip_norm", POSITIVE, "norm to which a longer gradient is scaled down")
+        .unset("gradients are not clipped"),
+    key("finetune.epochs", Whole(0, EPOCHS), "epochs of the balanced fine-tune; 0 leaves it out"),
+    key("finetune.lr", NOT_NEGATIVE, "its learning rate, which stays constant"),
+    key("memory.per_class", Whole(0, MANY), "images of each past class that are kept; 0: no memory"),
+    key("memory.repeat", Whole(0, 1000), "how often each of them is seen in an epoch"),
+    key("ghosts.per_class", Whole(1, MANY), "ghosts of each future class"),
+    key(
+        "ghosts.refresh_epochs",
+        Whole(0, EPOCHS),
+        "0: drawn once a task, from the second on; N: from the first on, anew every N epochs",
+    ),
+    key("ghosts.ratio", Number(Excluded(0.0), Included(100.0)), "ghosts in a batch for each of its images")
+        .unset("future classes for each seen class, 0.1 to 1"),
+    key("ghosts.reduction", Choice(&["images-and-ghosts", "images"]), "what the loss is averaged over"),
+    key("ghosts.l2_normalize", Flag, "whether features have length 1 before the generator learns them"),
+    key("ghosts.init_from_ghosts", Flag, "whether a class that arrives starts from the proxy of its ghosts"),
+    key(
+        "ghosts.oracle",
+        Choice(&["none", "training-features", "partial"]),
+        "whether the run may use future images, and how (Table 4)",
+    ),
+    key(
+        "ghosts.generator.kind",
+        Choice(&["none", "gmmn", "gaussian", "real"]),
+        "where ghosts come from; none: no ghosts",
+    ),
+    key("ghosts.generator.epochs", Whole(1, 1_000_000), "epochs after each task").of(&["gmmn"]),
+    key("ghosts.generator.lr", NOT_NEGATIVE, "Adam's learning rate").of(&["gmmn"]),
+    key("ghosts.generator.hidden", Whole(1, 65_536), "units of its hidden layer").of(&["gmmn"]),
+    key("ghosts.generator.limit", Whole(1, MANY), "features of a class in a step, at most").of(&["gmmn"]),
+    key("complete.epochs", Whole(0, EPOCHS), "epochs of the classifier for all classes"),
+    key("complete.lr", NOT_NEGATIVE, "Adam's learning rate"),
+    key("complete.batch_size", Whole(1, MANY), "features a step"),
+    key("complete.seen_only", Flag, "the control: the same stage without ghosts, on seen classes"),
+    key(
+        "calibrate.max_seen_drop",
+        Number(Included(0.0), Excluded(1.0)),
+        "share of right answers on seen training images that may go to future classes; 0: no offset",
+    ),
+    key(
+        "compute.precision",
+        Choice(&["auto", "fp32", "tf32", "bf16"]),
+        "of the extractor's products; auto: bf16 on a GPU",
+    ),
+    key("compute.cuda_graphs", Flag, "whether a GPU replays recorded steps"),
+    key("compute.fused_kernels", Flag, "whether a GPU uses kernels of our own"),
+    key("compute.cudnn_benchmark", Whole(0, 255), "algorithms that cuDNN times for each convolution; 0: none"),
+    key("compute.cache_mib", Whole(0, u32::MAX as i64), "decoded images kept in memory, at most, in MiB"),
+];
+
+impl Allowed {
+    /// The type, in words.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Flag => "true or false",
+            Choice(_) | Text(_) => "text",
+            Whole(..) => "whole number",
+            Number(..) => "number",
+            Other(_) => "list",
+        }
+    }
+
+    /// The values, in words.
+    pub fn values(&self) -> String {
+        match self {
+            Flag => "`true` or `false`".to_owned(),
+            Choice(words) => {
+                let (last, first) = words.split_last().expect("a choice has words");
+                let first: Vec<String> = first.iter().map(|word| format!("`{word}`")).collect();
+                format!("{} or `{last}`", first.join(", "))
+            }
+            Whole(least, most) => format!("{least} to {most}"),
+            Number(least, most) => range(*least, *most),
+            Text(described) | Other(described) => (*described).to_owned(),
+        }
+    }
+}
+
+fn range(least: Bound<f64>, most: Bound<f64>) -> String {
+    let least = match least {
+        Included(least) => format!("at least {least}"),
+        Excluded(least) => format!("above {least}"),
+        Unbounded => String::new(),
+    };
+    match most {
+        Included(most) => format!("{least} and at most {most}"),
+        Excluded(most) => format!("{least} and below {most}"),
+        Unbounded => least,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Recipe;
+    use std::collections::BTreeSet;
+
+    /// Each table of a recipe, and a text that makes one of each kind.
+    const TABLES: &[(&str, &[&str])] = &[
+        ("", &[""]),
+        ("images", &[""]),
+        ("scenario", &[""]),
+        ("model", &[""]),
+        ("loss", &[""]),
+        ("train", &[""]),
+        ("finetune", &[""]),
+        ("memory", &[""]),
+        ("ghosts", &[""]),
+        ("complete", &[""]),
+        ("calibrate", &[""]),
+        ("compute", &[""]),
+        ("loss.classification", &[""]),
+        ("loss.svm_reg", &[""]),
+        (
+            "data",
+            &[
+                "kind='synthetic'",
+                "kind='mnist'",
+                "kind='folder'\npath='x'",
+                "kind='awa2'",
+                "kind='apy'",
+                "kind='pack'\npath='x'",
+                "kind='features'\npath='x'",
+            ],
+        ),
+        ("model.extractor", &["kind='resnet18'", "kind='small-cnn'", "kind='mlp'", "kind='identity'"]),
+        ("loss.distillation", &["kind='pod'", "kind='less-forget'"]),
+        ("ghosts.generator", &["kind='gmmn'", "kind='gaussian'"]),
+    ];
+
+    /// What the types of a recipe take: a key that is none makes them name all that they know.
+    fn keys_of_the_types() -> BTreeSet<String> {
+        let mut found: BTreeSet<String> = BTreeSet::new();
+        for (table, kinds) in TABLES {
+            for kind in *kinds {
+                let head = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
+                let text = format!("{head}{kind}\nno-key-has-this-name = 1\n");
+                let error = toml::from_str::<Recipe>(&text).expect_err(&text).message().to_owned();
+                assert!(error.contains("`no-key-has-this-name`"), "{table}, {kind}: {error}");
+                let known = error.split_once("expected").map_or("", |(_, known)| known);
+                let names = known.split('`').skip(1).step_by(2);
+                found.extend(
+                    names.map(|name| if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") }),
+                );
+                if !kind.is_empty() {
+                    found.insert(format!("{table}.kind"));
+                }
+            }
+        }
+        let tables: BTreeSet<&str> = TABLES.iter().map(|(table, _)| *table).collect();
+        found.into_iter().filter(|name| !tables.contains(name.as_str())).collect()
+    }
+
+    #[test]
+    fn the_table_names_exactly_the_keys_that_recipes_have() {
+        let listed: BTreeSet<String> = KEYS.iter().map(|key| key.name.to_owned()).collect();
+        assert_eq!(listed.len(), KEYS.len(), "a key stands in the table twice");
+        assert_eq!(listed, keys_of_the_types());
+        assert!(KEYS.len() <= 60, "{} keys", KEYS.len());
+    }
+
+    #[test]
+    fn every_kind_and_every_choice_can_be_written() {
+        for key in KEYS {
+            let Choice(words) = key.allowed else { continue };
+            for word in words {
+                let (above, name) = key.name.rsplit_once('.').unwrap_or(("", key.name));
+                let kind = match (name, key.of.first(), *word) {
+                    ("kind", _, "folder" | "pack" | "features") => "path = 'x'\n".to_owned(),
+                    (_, Some(kind), _) => {
+                        format!("kind = '{kind}'\n{}", if *kind == "folder" { "path = 'x'\n" } else { "" })
+                    }
+                    _ => String::new(),
+                };
+                let head = if above.is_empty() { String::new() } else { format!("[{above}]\n") };
+                let text = format!("{head}{kind}{name} = '{word}'\n");
+                text.parse::<Recipe>().unwrap_or_else(|error| panic!("{text}{error}"));
+            }
+        }
+    }
+}

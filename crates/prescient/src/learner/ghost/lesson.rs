@@ -1,0 +1,86 @@
+//! One task while it is learned: its plan, its images, and who is told about it.
+
+use super::GhostLearner;
+use super::plan::Plan;
+use crate::class::Slot;
+use crate::data::Sample;
+use crate::engine::{Pass, TaskBatches};
+use crate::error::LearnError;
+use crate::learner::{Event, Observer};
+use crate::predictor::BATCH_SIZE;
+use crate::protocol::TaskData;
+use crate::scenario::Task;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use tch::Tensor;
+
+/// One task while it is learned.
+pub(super) struct Lesson<'a> {
+    pub(super) task: Task<'a>,
+    pub(super) plan: Plan,
+    pub(super) batches: Rc<TaskBatches>,
+    pub(super) observer: &'a mut dyn Observer,
+}
+
+/// The features of a class, `[images, width]`, and the images they are of.
+pub(super) struct ClassFeatures {
+    pub(super) samples: Vec<Sample>,
+    pub(super) features: Tensor,
+}
+
+impl Lesson<'_> {
+    /// The number of the task, from 1.
+    pub(super) fn number(&self) -> usize {
+        self.task.number()
+    }
+
+    /// A stage of the plan begins.
+    pub(super) fn enter(&self, stage: &'static str) {
+        self.data().enter(stage);
+    }
+
+    /// What the task may read.
+    pub(super) fn data(&self) -> &TaskData {
+        self.batches.data()
+    }
+
+    /// What the task may learn from: all images of its classes, and the memory.
+    pub(super) fn readable(&self) -> Vec<Sample> {
+        self.data().present().into_iter().chain(self.data().memory()).collect()
+    }
+
+    /// Tells that a stage begins, or goes on where another has come between.
+    pub(super) fn start(&mut self, stage: &'static str, steps: usize) {
+        self.observer.on_event(&Event::StageStarted { stage, steps });
+    }
+}
+
+/// The features of `samples` under the present `f`, by class. Batches are large, for nothing is kept for gradients.
+pub(super) fn features(
+    model: &GhostLearner,
+    lesson: &Lesson<'_>,
+    samples: &[Sample],
+    pass: Pass,
+) -> Result<BTreeMap<Slot, ClassFeatures>, LearnError> {
+    let mut by_class: BTreeMap<Slot, (Vec<Sample>, Vec<i64>)> = BTreeMap::new();
+    let (mut parts, mut row) = (Vec::new(), 0);
+    for batch in lesson.batches.pass(samples, pass, BATCH_SIZE) {
+        let batch = batch?;
+        parts.push(model.network.forward_eval(&batch.images(model.network.image_kind())).features);
+        for (slot, sample) in batch.slots.iter().zip(&batch.samples) {
+            let (samples, rows) = by_class.entry(*slot).or_default();
+            samples.push(*sample);
+            rows.push(row);
+            row += 1;
+        }
+    }
+    if parts.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let all = Tensor::cat(&parts, 0);
+    let of_class = |(samples, rows): (Vec<Sample>, Vec<i64>)| {
+        let rows = Tensor::from_slice(&rows).to_device(model.device);
+        ClassFeatures { samples, features: all.index_select(0, &rows) }
+    };
+    Ok(by_class.into_iter().map(|(slot, parts)| (slot, of_class(parts))).collect())
+}

@@ -1,0 +1,86 @@
+//! A predictor on disk, in the folder of its task: `predictor.json`, and `predictor.safetensors` with the proxies. The
+//! weights of `f` are those of the checkpoint beside it, `weights.safetensors`, and not written twice.
+
+use super::{About, Predictor};
+use crate::engine::{Compute, TensorFile, write_tensors};
+use crate::error::RunError;
+use crate::extractor::Network;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tch::Device;
+
+const ABOUT: &str = "predictor.json";
+const PROXIES: &str = "predictor.safetensors";
+/// The checkpoint that has the weights of `f`.
+pub(crate) const WEIGHTS: &str = "weights.safetensors";
+/// What the names of the weights of `f` begin with there.
+pub(crate) const EXTRACTOR: &str = "extractor.";
+
+impl Predictor {
+    /// Writes it into `folder`, beside the checkpoint with the weights of `f`.
+    pub fn save(&self, folder: &Path) -> Result<(), RunError> {
+        let path = folder.join(ABOUT);
+        let text = serde_json::to_string_pretty(&self.about).expect("plain data") + "\n";
+        std::fs::write(&path, text).map_err(RunError::io(&path))?;
+        let proxies = BTreeMap::from([("proxies".to_owned(), self.proxies.shallow_clone())]);
+        write_tensors(&folder.join(PROXIES), &proxies)
+    }
+
+    /// The model of a run after its last finished task, on the CPU. `run` may also be the folder of a task.
+    pub fn load(run: impl AsRef<Path>) -> Result<Self, RunError> {
+        Self::load_on(run.as_ref(), None, Device::Cpu)
+    }
+
+    /// The same after task `task`, on `device`.
+    pub fn load_on(run: &Path, task: Option<usize>, device: Device) -> Result<Self, RunError> {
+        let folder = find(run, task)?;
+        let path = folder.join(ABOUT);
+        let text = std::fs::read_to_string(&path).map_err(RunError::io(&path))?;
+        let damaged = |reason: String| RunError::Damaged { path: path.clone(), line: None, reason };
+        let about: About = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        about.check().map_err(damaged)?;
+        let compute = Compute { precision: about.precision, ..Compute::default() };
+        let (channels, size) = (usize::from(about.input.channels), about.input.size as usize);
+        let mut network = Network::new(about.extractor, channels, size, compute, device, 0);
+        network.read(&TensorFile::open(&folder.join(WEIGHTS))?, EXTRACTOR)?;
+        let file = TensorFile::open(&folder.join(PROXIES))?;
+        let proxies = file.read("proxies", None)?;
+        let (classes, width) = (about.classes.len() as i64, network.width() as i64);
+        match proxies.size().as_slice() {
+            [known, found] if *found == width && (about.seen as i64..=classes).contains(known) => {}
+            found => return Err(file.damaged(format!("expected at most {classes} × {width} proxies, found {found:?}"))),
+        }
+        Ok(Self::new(network, proxies, about))
+    }
+}
+
+impl About {
+    /// What only a damaged or edited file gets wrong.
+    fn check(&self) -> Result<(), String> {
+        let input = &self.input;
+        if self.seen > self.classes.len() || self.classes.len() > usize::from(u16::MAX) {
+            return Err("expected at most as many seen classes as classes".to_owned());
+        }
+        if !(1..=4096).contains(&input.size) || !(input.size..=1 << 16).contains(&input.resize) {
+            return Err(format!("expected a sensible image size, found {} and {}", input.size, input.resize));
+        }
+        if !self.scale.is_finite() || input.normalization.std.iter().any(|std| *std <= 0.0 || !std.is_finite()) {
+            return Err("expected finite numbers".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The folder of a task of the run, the last unless given.
+fn find(run: &Path, task: Option<usize>) -> Result<PathBuf, RunError> {
+    if task.is_none() && run.join(ABOUT).is_file() {
+        return Ok(run.to_owned());
+    }
+    let folder = |task: usize| run.join("tasks").join(format!("{task:02}"));
+    let finished = (1..).take_while(|&task| folder(task).join(ABOUT).is_file()).count();
+    match task.unwrap_or(finished) {
+        0 => Err(RunError::NotARun { path: run.to_owned(), missing: "tasks/01/predictor.json" }),
+        task if task <= finished => Ok(folder(task)),
+        task => Err(RunError::NoSuchTask { task, finished }),
+    }
+}

@@ -1,0 +1,233 @@
+//! What a model knows after a task: give it images, and it answers with classes and probabilities.
+//!
+//! ```text
+//!  image ─► crop, normalize ─► f ── h ─► cos(h, θ_c) ─ offset of seen classes ─► softmax with scale η
+//! ```
+//!
+//! All classes that have a proxy compete: those that were seen, and, for a model with ghosts, those still to come.
+
+mod file;
+
+pub(crate) use file::{EXTRACTOR, WEIGHTS};
+
+use crate::class::{Slot, Slots};
+use crate::classifier;
+use crate::data::{Image, Normalization, View};
+use crate::engine::{DeviceBatch, Precision, Preprocessing};
+use crate::error::LearnError;
+use crate::extractor::{ExtractorKind, Network};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use tch::{Device, Kind, Tensor, no_grad};
+
+/// Images answered together.
+pub(crate) const BATCH_SIZE: usize = 256;
+
+/// A model after a task.
+pub struct Predictor {
+    network: Network,
+    /// `θ` of every class that can be the answer, in order of arrival: `[classes, width]`.
+    proxies: Tensor,
+    about: About,
+    input: Preprocessing,
+}
+
+/// What a predictor is, apart from its weights: `predictor.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// After which task, from 1.
+    pub task: usize,
+    /// The names of all classes in order of arrival, those without a proxy too.
+    pub classes: Vec<String>,
+    /// How many of them have been seen.
+    pub seen: usize,
+    /// `η`: how sure a difference of similarities makes it.
+    pub scale: f32,
+    /// What is taken off the scores of seen classes.
+    pub calibration: Calibration,
+    /// What its images go through.
+    pub input: Input,
+    /// `f`.
+    pub extractor: ExtractorKind,
+    /// The precision of its products.
+    pub precision: Precision,
+}
+
+/// What is taken off the scores of seen classes. Chosen without test data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// For the model's own answers.
+    pub own: Option<f32>,
+    /// For the best harmonic mean of seen and future accuracy: for tables, not for answers.
+    pub harmonic: Option<f32>,
+}
+
+/// What images go through before `f`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// 1 for grey images, 3 for colour.
+    pub channels: u8,
+    /// The side of the square that `f` takes.
+    pub size: u32,
+    /// The shorter side to which an image is scaled before the middle is cut out.
+    pub resize: u32,
+    /// Mean and deviation of the pixels.
+    pub normalization: Normalization,
+}
+
+/// The answer for one image: every class that can be the answer, the most probable first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// The classes.
+    pub guesses: Vec<Guess>,
+}
+
+/// A class as the answer for an image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Guess {
+    /// The class.
+    pub slot: Slot,
+    /// How probable the model finds it.
+    pub probability: f32,
+    /// Its similarity, less the offset of seen classes.
+    pub score: f32,
+}
+
+impl Predictor {
+    /// From its parts: a network that will not change, and the proxies `[classes, width]` of the classes that compete.
+    pub(crate) fn new(network: Network, proxies: Tensor, about: About) -> Self {
+        let view = View { size: about.input.size, resize: about.input.resize, augmentation: Default::default() };
+        let input = Preprocessing::new(view, about.input.normalization, about.input.channels, network.device());
+        Self { network, proxies: proxies.to_device(input.device()), about, input }
+    }
+
+    /// What it is, apart from its weights.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// The name of a class.
+    pub fn class(&self, slot: Slot) -> &str {
+        &self.about.classes[slot.index()]
+    }
+
+    /// Whether images of the class have been learned from. A class that has not been seen is guessed from its ghosts.
+    pub fn is_seen(&self, slot: Slot) -> bool {
+        slot.index() < self.about.seen
+    }
+
+    /// The classes that were seen.
+    pub fn seen(&self) -> Slots {
+        Slots::new(0, self.about.seen)
+    }
+
+    /// The classes that it guesses at: none for a model without ghosts.
+    pub fn future(&self) -> Slots {
+        Slots::new(self.about.seen, self.proxies.size()[0] as usize)
+    }
+
+    /// Where it computes.
+    pub fn device(&self) -> Device {
+        self.network.device()
+    }
+
+    /// What images go through before `f`.
+    pub(crate) fn input(&self) -> &Preprocessing {
+        &self.input
+    }
+
+    /// `θ`, `[classes, width]`.
+    pub(crate) fn proxies(&self) -> &Tensor {
+        &self.proxies
+    }
+
+    /// The features of a batch, `[batch, width]`.
+    pub(crate) fn features(&self, batch: &DeviceBatch<'_>) -> Tensor {
+        self.network.forward_eval(&batch.images(self.network.image_kind())).features
+    }
+
+    /// The similarities of features to the proxies of all classes, `[batch, classes]`, on the host; nothing is taken off.
+    pub(crate) fn similarities(&self, features: &Tensor) -> Tensor {
+        no_grad(|| classifier::similarities(features, &self.proxies).to_device(Device::Cpu).to_kind(Kind::Float))
+    }
+
+    /// Answers for images of any size.
+    ///
+    /// ```no_run
+    /// use prescient::{Image, Predictor};
+    ///
+    /// let predictor = Predictor::load("runs/mine-seed1")?;
+    /// let image = Image::read("photo.jpg", predictor.about().input.channels)?;
+    /// let answer = &predictor.predict(&[image])?[0].guesses[0];
+    /// println!("{} {:.2}", predictor.class(answer.slot), answer.probability);
+    /// # Ok::<(), prescient::error::Error>(())
+    /// ```
+    pub fn predict(&self, images: &[Image]) -> Result<Vec<Prediction>, LearnError> {
+        let channels = self.about.input.channels;
+        if channels == Image::NUMBERS {
+            return Err(LearnError::NoImages);
+        }
+        if let Some(other) = images.iter().find(|image| image.channels != channels) {
+            return Err(LearnError::Channels { expected: channels, found: other.channels });
+        }
+        let mut answers = Vec::with_capacity(images.len());
+        for images in images.chunks(BATCH_SIZE) {
+            let view = self.input.view();
+            let crops: Vec<Vec<u8>> = images
+                .par_iter()
+                .map(|image| {
+                    let mut crop = Vec::with_capacity(view.bytes(channels));
+                    view.render(image, view.eval_crop(image.width, image.height), &mut crop);
+                    crop
+                })
+                .collect();
+            let pixels = self.input.normalize(self.input.upload(&crops.concat(), images.len()));
+            answers.extend(self.ranked(&self.network.forward_eval(&pixels).features)?);
+        }
+        Ok(answers)
+    }
+
+    /// All classes for each feature `[batch, width]`, the most probable first.
+    fn ranked(&self, features: &Tensor) -> Result<Vec<Prediction>, LearnError> {
+        let offset = self.about.calibration.own.unwrap_or(0.0);
+        let rows = Vec::<Vec<f32>>::try_from(self.similarities(features))?;
+        let rank = |row: Vec<f32>| {
+            let less = |slot: usize| if slot < self.about.seen { offset } else { 0.0 };
+            let scores: Vec<f32> = row.iter().enumerate().map(|(slot, score)| score - less(slot)).collect();
+            if scores.iter().any(|score| !score.is_finite()) {
+                return Err(LearnError::Diverged { task: self.about.task });
+            }
+            let probabilities = softmax(&scores, self.about.scale);
+            let guess =
+                |slot: usize| Guess { slot: Slot(slot as u16), probability: probabilities[slot], score: scores[slot] };
+            let mut guesses: Vec<Guess> = (0..scores.len()).map(guess).collect();
+            // Stable: of two equal ones the class that was there first.
+            guesses.sort_by(|a, b| b.score.total_cmp(&a.score));
+            Ok(Prediction { guesses })
+        };
+        rows.into_iter().map(rank).collect()
+    }
+}
+
+/// `exp(η s_c) / Σ exp(η s_k)`.
+fn softmax(scores: &[f32], scale: f32) -> Vec<f32> {
+    let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let weights: Vec<f32> = scores.iter().map(|score| ((score - best) * scale).exp()).collect();
+    let sum: f32 = weights.iter().sum();
+    weights.into_iter().map(|weight| weight / sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// η = 2 and scores 1, 0.5: e^0 and e^−1, so 0.7311 and 0.2689.
+    #[test]
+    fn probabilities_by_hand() {
+        let found = softmax(&[1.0, 0.5], 2.0);
+        assert!((found[0] - 0.731_058_6).abs() < 1e-6 && (found[1] - 0.268_941_4).abs() < 1e-6, "{found:?}");
+    }
+}
