@@ -51,7 +51,7 @@
 //! let text = r#"
 //!     data = { kind = "synthetic", train = 4, test = 2 }
 //!     scenario = { split = "12+12" }
-//!     model = { backbone = { kind = "small-cnn" } }
+//!     model = { extractor = { kind = "small-cnn" } }
 //!     train = { epochs = 1 }
 //!     finetune = { epochs = 1 }
 //! "#;

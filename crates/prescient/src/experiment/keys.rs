@@ -296,6 +296,26 @@ mod tests {
         assert!(KEYS.len() <= 60, "{} keys", KEYS.len());
     }
 
+    /// A word that is none makes the types name all that they know.
+    #[test]
+    fn choices_are_exactly_those_of_the_types() {
+        for key in KEYS {
+            let Choice(words) = key.allowed else { continue };
+            let (above, name) = key.name.rsplit_once('.').unwrap_or(("", key.name));
+            let head = if above.is_empty() { String::new() } else { format!("[{above}]\n") };
+            let kind = match key.of.first() {
+                Some(&"folder") => "kind = 'folder'\npath = 'x'\n".to_owned(),
+                Some(kind) => format!("kind = '{kind}'\n"),
+                None => String::new(),
+            };
+            let text = format!("{head}{kind}{name} = 'no-such-word'\n");
+            let error = toml::from_str::<Recipe>(&text).expect_err(&text).message().to_owned();
+            let known = error.split_once("expected").map_or("", |(_, known)| known);
+            let known: BTreeSet<&str> = known.split('`').skip(1).step_by(2).collect();
+            assert_eq!(known, words.iter().copied().collect(), "{}: {error}", key.name);
+        }
+    }
+
     #[test]
     fn every_kind_and_every_choice_can_be_written() {
         for key in KEYS {

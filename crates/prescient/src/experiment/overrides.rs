@@ -37,6 +37,10 @@ fn placed(table: &Table, key: &str, value: Value) -> Result<(Table, Recipe), Str
     if key.split('.').any(str::is_empty) {
         return Err("expected a key such as `train.epochs` before `=`".to_owned());
     }
+    // No key lies deeper, and tables in tables without end would end the program.
+    if key.split('.').count() > 3 {
+        return Err(format!("there is no key `{key}`"));
+    }
     if let Some(above) = key.strip_suffix(".kind")
         && preset::get(&table, key) != Some(&value)
     {

@@ -222,7 +222,7 @@ mod tests {
     fn a_header_that_lies_is_told() {
         let good = serde_json::json!({
             "channels": 1, "normalization": { "mean": [0, 0, 0], "std": [1, 1, 1] }, "size": 1, "resize": 1,
-            "classes": ["a"], "attributes": ["x"], "rows": [[1.5]], "sources": [1], "standard": null, "proposed": [0],
+            "classes": ["a"], "attributes": ["x"], "rows": [[1.5]], "standard": null, "proposed": [0],
             "train": [{ "name": "1", "class": 0, "width": 2, "height": 1, "at": 16, "check": 0 }],
             "test": [{ "name": "2", "class": 0, "width": 1, "height": 1, "at": 17, "check": 0 }],
         });
@@ -237,7 +237,6 @@ mod tests {
             ("/size", serde_json::json!(2)),
             ("/classes", serde_json::json!(["a", "b"])),
             ("/rows/0", serde_json::json!([])),
-            ("/sources", serde_json::json!([huge, 2])),
             ("/proposed/0", serde_json::json!(1)),
             ("/train/0/class", serde_json::json!(1)),
             ("/train/0/width", serde_json::json!(3)),
