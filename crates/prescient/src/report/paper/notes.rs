@@ -14,6 +14,12 @@ impl PaperTable {
              to it is what ghosts alone give. The paper has no such row."
                 .to_owned(),
         ];
+        if self.measures.contains(&Measure::Final) {
+            notes.push(
+                "final: after the last task neither model has that extra stage, so the control's final accuracy is the base's."
+                    .to_owned(),
+            );
+        }
         if self.measures.contains(&Measure::Calibrated) {
             notes.push(
                 "continual: no offset on the scores, as in the paper. calibrated: the same with the offset of \

@@ -133,7 +133,9 @@ fn the_first_table_gives_the_order() {
     let (_one, first) = table("class,legs\ndog,4\ncat,3\n");
     let (_two, second) = table("class,purrs\ncat,1\ndog,0\n");
     let folder = tree(&GOOD);
-    let data = open(folder.path(), &[first, second]).expect("data");
+    let attributes = [first, second].iter().map(AttributeSource::new).collect();
+    let settings = FolderSettings { attributes, scale: Scale::None, ..FolderSettings::new(folder.path()) };
+    let data = Folder::open(folder.path(), &settings).expect("data");
     assert_eq!(data.catalogue().names(), ["dog", "cat"]);
     assert_eq!(data.catalogue().attribute_names(), ["legs", "purrs"]);
     assert_eq!(data.catalogue().attributes(ClassId(0)), [4.0, 0.0]);
