@@ -2,7 +2,7 @@
 //! `cargo xtask bench`; this is to see what a change to one of them does.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use prescient::data::{Augmentation, Crop, Dataset, Image, Subset, Synthetic, SyntheticSettings, View};
+use prescient::data::{Augmentation, Channels, Crop, Dataset, Image, Subset, Synthetic, SyntheticSettings, View};
 use prescient::engine::{Loader, Pass};
 use prescient::ghost::svm::{Rows, SvmSettings, fit};
 use prescient::loss::Mmd;
@@ -30,7 +30,7 @@ fn crop_and_resize(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("crop and resize");
     for (side, size) in [(64, 64), (256, 64), (256, 224)] {
         let pixels = (0..side * side * 3).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        let image = Image { width: side, height: side, channels: 3, pixels };
+        let image = Image { width: side, height: side, channels: Channels::Rgb, pixels };
         let (view, mut out, mut place) = (cropped(size), Vec::new(), 0);
         group.throughput(Throughput::Elements(1));
         group.bench_function(format!("{side} to {size}"), |bencher| {

@@ -94,7 +94,7 @@ impl Epochs {
 
 /// The batch as a tensor, and on request as the network takes it; as `src/learner/shown.rs` makes it.
 fn tensor(batch: &Batch, normalized: bool) -> Tensor {
-    let shape = [batch.slots.len() as i64, batch.channels as i64, batch.size as i64, batch.size as i64];
+    let shape = [batch.slots.len() as i64, batch.channels.count() as i64, batch.size as i64, batch.size as i64];
     let bytes = Tensor::from_slice(&batch.pixels).reshape(shape);
     if !normalized {
         return bytes;

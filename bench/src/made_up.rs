@@ -2,7 +2,7 @@
 
 use prescient::catalogue::Catalogue;
 use prescient::class::ClassId;
-use prescient::data::{Dataset, Image, Normalization, Sample, Subset};
+use prescient::data::{Channels, Dataset, Image, Normalization, Sample, Subset};
 use prescient::error::DataError;
 
 /// Classes of coloured squares, as many images of each as its share of `train` and `test`.
@@ -65,7 +65,7 @@ impl Dataset for MadeUp {
         let place = |at: u32| (at * 8 / self.size) as usize;
         let pixel = |y: u32, x: u32| colours[place(y) * 8 + place(x)];
         let pixels = (0..self.size).flat_map(|y| (0..self.size).flat_map(move |x| pixel(y, x).into_iter().take(3)));
-        Ok(Image { width: self.size, height: self.size, channels: 3, pixels: pixels.collect() })
+        Ok(Image { width: self.size, height: self.size, channels: Channels::Rgb, pixels: pixels.collect() })
     }
 
     fn name(&self, sample: &Sample) -> String {
@@ -73,8 +73,8 @@ impl Dataset for MadeUp {
         format!("{side}/{}/{:05}", self.catalogue.name(sample.class), sample.index)
     }
 
-    fn channels(&self) -> u8 {
-        3
+    fn channels(&self) -> Channels {
+        Channels::Rgb
     }
 
     fn normalization(&self) -> Normalization {

@@ -3,7 +3,7 @@
 use clap::Args;
 use image::codecs::jpeg::JpegEncoder;
 use prescient::data::perceptual_hash::PerceptualHash;
-use prescient::data::{Files, Image};
+use prescient::data::{Channels, Files, Image};
 use std::path::{Path, PathBuf};
 
 /// Pack every test photo anew, and look for the training photo nearest to it.
@@ -47,7 +47,8 @@ fn photos(files: &Files, side: &str) -> Side {
 }
 
 fn hash(bytes: &[u8]) -> PerceptualHash {
-    PerceptualHash::of(&Image::decode(bytes, 3, Path::new("a photo")).expect("a photo")).expect("no photo is flat")
+    PerceptualHash::of(&Image::decode(bytes, Channels::Rgb, Path::new("a photo")).expect("a photo"))
+        .expect("no photo is flat")
 }
 
 /// The photo as a JPEG of another quality and size.

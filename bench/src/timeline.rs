@@ -8,7 +8,7 @@
 use clap::Args;
 use prescient::catalogue::Catalogue;
 use prescient::class::ClassId;
-use prescient::data::{CachedDataset, Dataset, Folder, FolderSettings, Image, Normalization, Sample, Subset};
+use prescient::data::{CachedDataset, Channels, Dataset, Folder, FolderSettings, Image, Normalization, Sample, Subset};
 use prescient::error::DataError;
 use prescient::experiment::{Experiment, Recipe};
 use prescient::learner::{Event, Observer};
@@ -117,7 +117,7 @@ impl Dataset for Watched {
         self.photos.name(sample)
     }
 
-    fn channels(&self) -> u8 {
+    fn channels(&self) -> Channels {
         self.photos.channels()
     }
 

@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
             for sample in pack.samples(subset) {
                 assert!(sample.class.index() < pack.catalogue().len());
                 if let Ok(image) = pack.image(sample) {
-                    assert_eq!(image.pixels.len(), (image.width * image.height) as usize * usize::from(image.channels));
+                    assert_eq!(image.pixels.len(), (image.width * image.height) as usize * image.channels.bytes());
                 }
             }
         }

@@ -88,7 +88,7 @@ pub mod report;
 pub mod scenario;
 pub mod seeds;
 
-pub use data::Image;
+pub use data::{Channels, Image};
 pub use error::{Error, Result};
 pub use experiment::{Experiment, Recipe, Record};
 pub use learner::Learner;

@@ -6,11 +6,13 @@ mod common;
 use common::{Album, copy_files, lines, real_data};
 use prescient::catalogue::Scale;
 use prescient::class::ClassId;
-use prescient::data::{Apy, ApySettings, Dataset, Image, Sample, Subset};
+use prescient::data::{Apy, ApySettings, Channels, Dataset, Image, Sample, Subset};
 use prescient::experiment::Recipe;
+use prescient::protocol::HeldOut;
 use prescient::scenario::{Order, Scenario};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const FILES: [(&str, &str); 3] = [
     ("apascal_train.txt", "VOCdevkit/VOC2008/JPEGImages"),
@@ -100,6 +102,32 @@ fn the_real_annotations_make_a_dataset() {
     the_view_is_the_papers(&data);
     the_split_stays(&root, &data);
     a_missing_photo_is_told(&root);
+    whole_photos_are_held_out(data);
+}
+
+/// Objects of one photo are all learned from or all held out, and each class has about its share of both.
+fn whole_photos_are_held_out(data: Apy) {
+    let data = Arc::new(data);
+    let held_out = HeldOut::new(data.clone(), 0.2);
+    let photos = |subset| -> BTreeSet<String> {
+        held_out
+            .samples(subset)
+            .iter()
+            .map(|sample| held_out.name(sample).split(':').next().unwrap().to_owned())
+            .collect()
+    };
+    assert!(photos(Subset::Train).is_disjoint(&photos(Subset::Test)));
+    let count = |dataset: &dyn Dataset, subset, class| {
+        dataset.samples(subset).iter().filter(|sample| sample.class == ClassId(class)).count()
+    };
+    for class in 0..32 {
+        let (all, tested) = (count(&*data, Subset::Train, class), count(&held_out, Subset::Test, class));
+        assert_eq!(count(&held_out, Subset::Train, class) + tested, all);
+        let share = tested as f64 / all as f64;
+        assert!((0.15..=0.35).contains(&share), "class {class}: {tested} of {all}");
+    }
+    let groups: BTreeSet<u64> = data.samples(Subset::Train).iter().map(|sample| data.group(sample)).collect();
+    assert!(groups.len() < data.samples(Subset::Train).len(), "some photos have several objects");
 }
 
 fn no_photo_is_on_both_sides(data: &Apy) {
@@ -169,7 +197,7 @@ fn attributes_are_averages_over_training_objects(data: &Apy) {
 /// `donkey_1.jpg donkey 14 21 54 72`, in a photo of 64 × 64: columns 14 to 54, rows 21 to 64, counted from 1.
 fn an_object_is_cut_out_by_its_box(root: &Path, data: &Apy) {
     let path = root.join("ayahoo_test_images/donkey_1.jpg");
-    let whole = Image::decode(&std::fs::read(&path).unwrap(), 3, &path).unwrap();
+    let whole = Image::decode(&std::fs::read(&path).unwrap(), Channels::Rgb, &path).unwrap();
     let all = [Subset::Train, Subset::Test].into_iter().flat_map(|side| data.samples(side));
     let mut all = all.filter(|sample| data.name(sample).ends_with("donkey_1.jpg:14,21,54,72"));
     let sample = all.next().unwrap();

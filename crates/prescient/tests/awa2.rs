@@ -5,7 +5,7 @@ mod common;
 
 use common::{Album, copy_files, lines, real_data};
 use prescient::catalogue::Scale;
-use prescient::data::{Awa2, Awa2Settings, Dataset, Matrix, Source, Subset};
+use prescient::data::{Awa2, Awa2Settings, Channels, Dataset, Matrix, Source, Subset};
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::learner::Silent;
 use prescient::protocol::Sealed;
@@ -83,7 +83,7 @@ fn the_split_has_the_sizes_that_the_class_sizes_give() {
         assert!(data.name(sample).starts_with(&format!("JPEGImages/{class}/{class}_1")), "{}", data.name(sample));
     }
     let image = data.image(&data.samples(Subset::Train)[0]).unwrap();
-    assert_eq!((image.width, image.height, image.channels), (64, 64, 3));
+    assert_eq!((image.width, image.height, image.channels), (64, 64, Channels::Rgb));
 }
 
 #[test]

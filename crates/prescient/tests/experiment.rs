@@ -5,7 +5,7 @@ mod common;
 
 use common::{Stages, bytes, features, run, small_recipe, terms_of_task_2};
 use prescient::catalogue::Catalogue;
-use prescient::data::{Dataset, Image, Normalization, Sample, Source, Subset, Synthetic, SyntheticSettings};
+use prescient::data::{Channels, Dataset, Image, Normalization, Sample, Source, Subset, Synthetic, SyntheticSettings};
 use prescient::error::DataError;
 use prescient::evaluation::metrics;
 use prescient::experiment::record::Line;
@@ -156,7 +156,7 @@ impl Dataset for Spy {
     fn name(&self, sample: &Sample) -> String {
         self.dataset.name(sample)
     }
-    fn channels(&self) -> u8 {
+    fn channels(&self) -> Channels {
         self.dataset.channels()
     }
     fn normalization(&self) -> Normalization {

@@ -6,12 +6,12 @@ mod common;
 
 use common::real_photos;
 use image::codecs::jpeg::JpegEncoder;
-use prescient::data::Image;
 use prescient::data::perceptual_hash::PerceptualHash;
+use prescient::data::{Channels, Image};
 use std::path::Path;
 
 fn hash(bytes: &[u8]) -> PerceptualHash {
-    PerceptualHash::of(&Image::decode(bytes, 3, Path::new("a photo")).unwrap()).expect("no photo is flat")
+    PerceptualHash::of(&Image::decode(bytes, Channels::Rgb, Path::new("a photo")).unwrap()).expect("no photo is flat")
 }
 
 /// The photo as a JPEG of another quality and size.

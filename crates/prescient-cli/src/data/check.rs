@@ -1,17 +1,19 @@
 //! `prescient data check`.
 
+use crate::data::{names, source};
 use crate::output;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use prescient::catalogue::AttributeSource;
-use prescient::data::check::{Checked, Checkup, Finding, Kind, check};
+use prescient::data::DatasetOptions;
+use prescient::data::check::{Checkup, Finding, Kind, check};
 use prescient::error::{DataError, Result};
 use std::path::PathBuf;
 
 /// So many findings of a kind are shown unless all are asked for.
 const SHOWN: usize = 20;
 
-/// Look at every file of a dataset, and say all that is wrong with it
+/// Read every file of a dataset, and say all that is wrong with it
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   prescient data check awa2 data/awa2
@@ -23,10 +25,11 @@ It opens every image, counts them class by class, and looks for what is missing,
 goes on to the end whatever it finds, and exits with 2 if something is wrong. What is only worth a look is told as such.")]
 pub(super) struct Check {
     /// Which dataset
-    dataset: Name,
+    #[arg(value_parser = names())]
+    dataset: String,
 
-    /// Where it lies: a folder, a .zip, or a .safetensors of features
-    path: PathBuf,
+    /// Where it lies: a folder, a .zip, or a .safetensors of features; its own place below the data root unless given
+    path: Option<PathBuf>,
 
     /// Where attributes come from, for `folder` and `features`; can be given several times
     #[arg(long, value_name = "FILE")]
@@ -41,33 +44,16 @@ pub(super) struct Check {
     all: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Name {
-    Mnist,
-    Folder,
-    Awa2,
-    Apy,
-    Features,
-}
-
 impl Check {
     pub(super) fn run(self) -> Result<()> {
-        let dataset = match self.dataset {
-            Name::Mnist => Checked::Mnist,
-            Name::Folder => Checked::Folder {
-                attributes: self.attributes.iter().map(AttributeSource::new).collect(),
-                exclude: self.exclude,
-            },
-            Name::Awa2 => Checked::Awa2,
-            Name::Apy => Checked::Apy,
-            Name::Features => {
-                Checked::Features { attributes: self.attributes.iter().map(AttributeSource::new).collect() }
-            }
-        };
+        let path = self.path.clone().unwrap_or_else(|| PathBuf::from(&self.dataset));
+        let attributes = self.attributes.iter().map(AttributeSource::new).collect();
+        let options = DatasetOptions { path: self.path, attributes, exclude: self.exclude, ..Default::default() };
+        let dataset = source(&self.dataset, options);
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} images  {eta:>4} left")
             .expect("a template of known keys");
         let bar = ProgressBar::new(0).with_style(style);
-        let checkup = check(&dataset, &self.path, &|_, of| {
+        let checkup = check(&dataset, &|_, of| {
             bar.set_length(of as u64);
             bar.inc(1);
         });
@@ -75,7 +61,7 @@ impl Check {
         output::print(&text(&checkup, if self.all { usize::MAX } else { SHOWN }))?;
         match checkup.faults() {
             0 => Ok(()),
-            faults => Err(DataError::Faults { path: self.path, faults }.into()),
+            faults => Err(DataError::Faults { path, faults }.into()),
         }
     }
 }

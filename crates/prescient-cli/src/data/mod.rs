@@ -5,11 +5,12 @@ mod get;
 mod pack;
 mod show;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use prescient::data::DATASETS;
+use prescient::data::{DATASET_NAMES, DATASETS, DatasetOptions, Source};
 use prescient::error::Result;
 
-/// Fetch data, check it, and look at it before learning from it
+/// Fetch data, check it, pack it and show it
 #[derive(Debug, Args)]
 pub(super) struct Data {
     #[command(subcommand)]
@@ -22,7 +23,7 @@ enum Verb {
     List,
     /// Fetch a dataset, or say where to get it by hand
     Get(get::Get),
-    /// Look at every file of a dataset, and say all that is wrong with it
+    /// Read every file of a dataset, and say all that is wrong with it
     Check(check::Check),
     /// Decode and resize the images of a dataset once, into one file that loads at memory speed
     Pack(pack::Pack),
@@ -45,4 +46,14 @@ impl Data {
             Verb::Show(verb) => verb.run(),
         }
     }
+}
+
+/// The names of all datasets, to choose from.
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(DATASET_NAMES)
+}
+
+/// The dataset of one of these names.
+fn source(name: &str, options: DatasetOptions) -> Source {
+    Source::new(name, options).expect("clap takes the names of datasets alone")
 }

@@ -1,11 +1,12 @@
 //! `prescient data pack`.
 
+use crate::data::{names, source};
 use crate::output;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use prescient::catalogue::{AttributeSource, Scale};
 use prescient::data::datasets::pack;
-use prescient::data::{ApySettings, Awa2Settings, Fit, FolderSettings, Source, Subset};
+use prescient::data::{DatasetOptions, Fit, Subset};
 use prescient::error::{DataError, Result, RunError, While};
 use std::path::PathBuf;
 
@@ -20,10 +21,11 @@ dataset it was made from; its images are mapped into memory, and take no decodin
 the middle square is cut out unless `--whole` keeps the rest. Images that are smaller stay as they are.")]
 pub(super) struct Pack {
     /// Which dataset
-    dataset: Name,
+    #[arg(value_parser = names())]
+    dataset: String,
 
-    /// Where it lies: a folder or a .zip
-    path: PathBuf,
+    /// Where it lies: a folder or a .zip; its own place below the data root unless given
+    path: Option<PathBuf>,
 
     /// The file to write
     #[arg(long, value_name = "FILE")]
@@ -41,20 +43,13 @@ pub(super) struct Pack {
     #[arg(long, value_name = "FILE")]
     attributes: Vec<PathBuf>,
 
-    /// How the attributes of each source are scaled, for `folder`
-    #[arg(long, value_enum, default_value = "none")]
-    scale: ScaleName,
+    /// How the attributes of each source are scaled; as in a recipe unless given
+    #[arg(long, value_enum)]
+    scale: Option<ScaleName>,
 
     /// An image to leave out, for `folder`, as in `train/cat/0001.jpg`; can be given several times
     #[arg(long, value_name = "PATH")]
     exclude: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Name {
-    Folder,
-    Awa2,
-    Apy,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -71,21 +66,18 @@ impl Pack {
             let hint = "choose another name with `--out`, or take the file away".to_owned();
             return Err(DataError::Malformed { path: self.out, line: None, expected, found, hint }.into());
         }
-        let path = Some(self.path.clone());
-        let source = match self.dataset {
-            Name::Folder => Source::Folder(FolderSettings {
-                attributes: self.attributes.iter().map(AttributeSource::new).collect(),
-                scale: match self.scale {
-                    ScaleName::None => Scale::None,
-                    ScaleName::UnitL2 => Scale::UnitL2,
-                    ScaleName::Range => Scale::Range,
-                },
-                exclude: self.exclude,
-                ..FolderSettings::new(self.path)
+        let options = DatasetOptions {
+            path: self.path,
+            attributes: self.attributes.iter().map(AttributeSource::new).collect(),
+            scale: self.scale.map(|scale| match scale {
+                ScaleName::None => Scale::None,
+                ScaleName::UnitL2 => Scale::UnitL2,
+                ScaleName::Range => Scale::Range,
             }),
-            Name::Awa2 => Source::Awa2(Awa2Settings { path, ..Default::default() }),
-            Name::Apy => Source::Apy(ApySettings { path, ..Default::default() }),
+            exclude: self.exclude,
+            ..Default::default()
         };
+        let source = source(&self.dataset, options);
         let dataset = source.open().when(|| format!("open the dataset `{}`", source.name()))?;
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} images  {eta:>4} left")
             .expect("a template of known keys");

@@ -1,11 +1,10 @@
 //! `prescient data show`.
 
-use clap::{Args, ValueEnum};
+use crate::data::{names, source};
+use clap::Args;
 use prescient::catalogue::AttributeSource;
 use prescient::data::sheet::contact_sheet;
-use prescient::data::{
-    ApySettings, Awa2Settings, FolderSettings, Image, MnistSettings, PackSettings, Source, Subset, SyntheticSettings,
-};
+use prescient::data::{Channels, DatasetOptions, Image, Subset};
 use prescient::error::{DataError, Result, While};
 use std::path::PathBuf;
 
@@ -16,7 +15,8 @@ use std::path::PathBuf;
   prescient data show folder --path photos.zip --attributes attributes.csv --out sheets")]
 pub(super) struct Show {
     /// Which dataset
-    dataset: DatasetName,
+    #[arg(value_parser = names())]
+    dataset: String,
 
     /// The folder to write the sheets to
     #[arg(long, value_name = "DIR")]
@@ -35,30 +35,16 @@ pub(super) struct Show {
     count: u32,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum DatasetName {
-    Synthetic,
-    Mnist,
-    Folder,
-    Awa2,
-    Apy,
-    Pack,
-}
-
 impl Show {
     pub(super) fn run(self) -> Result<()> {
-        let source = match self.dataset {
-            DatasetName::Synthetic => Source::Synthetic(SyntheticSettings { train: self.count as usize, test: 1 }),
-            DatasetName::Mnist => Source::Mnist(MnistSettings { path: self.path }),
-            DatasetName::Folder => Source::Folder(FolderSettings {
-                attributes: self.attributes.into_iter().map(AttributeSource::new).collect(),
-                ..FolderSettings::new(self.path.unwrap_or_else(|| PathBuf::from(".")))
-            }),
-            DatasetName::Awa2 => Source::Awa2(Awa2Settings { path: self.path, ..Default::default() }),
-            DatasetName::Pack => Source::Pack(PackSettings { path: self.path.unwrap_or_default() }),
-            DatasetName::Apy => Source::Apy(ApySettings { path: self.path, ..Default::default() }),
-        };
+        let attributes = self.attributes.into_iter().map(AttributeSource::new).collect();
+        let per_class = Some(self.count as usize);
+        let options = DatasetOptions { path: self.path, attributes, per_class, ..Default::default() };
+        let source = source(&self.dataset, options);
         let dataset = source.open().when(|| format!("open the dataset `{}`", source.name()))?;
+        if dataset.channels() == Channels::Features {
+            return Err(DataError::NoImages.into());
+        }
         std::fs::create_dir_all(&self.out).map_err(DataError::io(&self.out))?;
         for (index, name) in dataset.catalogue().names().iter().enumerate() {
             let samples = dataset.samples(Subset::Train).iter().filter(|sample| sample.class.index() == index);

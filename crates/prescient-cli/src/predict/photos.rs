@@ -1,7 +1,7 @@
 //! The photos that are asked about: files, folders, or what comes on standard input.
 
 use prescient::Image;
-use prescient::data::is_image;
+use prescient::data::{Channels, is_image};
 use prescient::error::{DataError, Result};
 use rayon::prelude::*;
 use std::io::Read;
@@ -62,8 +62,8 @@ impl Part<'_> {
         self.0.len()
     }
 
-    /// Each with its name, decoded to so many channels.
-    pub(super) fn read(&self, channels: u8) -> Vec<(String, Result<Image, DataError>)> {
+    /// Each with its name, decoded in grey or in colour.
+    pub(super) fn read(&self, channels: Channels) -> Vec<(String, Result<Image, DataError>)> {
         let one = |photo: &Photo| match photo {
             Photo::File(path) => (path.display().to_string(), Image::read(path, channels)),
             Photo::Bytes(bytes) => ("-".to_owned(), Image::decode(bytes, channels, Path::new("standard input"))),

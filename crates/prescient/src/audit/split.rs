@@ -2,7 +2,7 @@
 
 use crate::audit::text;
 use crate::data::perceptual_hash::{PerceptualHash, content};
-use crate::data::{Image, Subset};
+use crate::data::{Channels, Image, Subset};
 use crate::error::{DataError, Result};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -98,7 +98,7 @@ fn found(path: &str, list: &Path) -> Option<Found> {
     let beside = list.parent().unwrap_or(Path::new("")).join(path);
     let (bytes, path): (Vec<u8>, PathBuf) =
         [PathBuf::from(path), beside].into_iter().find_map(|path| Some((std::fs::read(&path).ok()?, path)))?;
-    Some(match Image::decode(&bytes, 3, &path) {
+    Some(match Image::decode(&bytes, Channels::Rgb, &path) {
         Ok(image) => Found { content: *content(&image).as_bytes(), perceptual_hash: PerceptualHash::of(&image) },
         Err(_) => Found { content: *blake3::hash(&bytes).as_bytes(), perceptual_hash: None },
     })

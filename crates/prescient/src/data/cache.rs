@@ -2,11 +2,8 @@
 //!
 //! The cache stands behind the seal. What a task may read is asked each time, whether the image is at hand or not.
 
-use crate::catalogue::Catalogue;
-use crate::class::ClassId;
-use crate::data::{Dataset, Image, Normalization, Sample, Subset};
+use crate::data::{Dataset, Image, Sample, Subset, as_the_dataset};
 use crate::error::DataError;
-use crate::scenario::Order;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -41,9 +38,7 @@ impl CachedDataset {
 }
 
 impl Dataset for CachedDataset {
-    fn catalogue(&self) -> &Catalogue {
-        self.dataset.catalogue()
-    }
+    as_the_dataset!();
 
     fn samples(&self, subset: Subset) -> &[Sample] {
         self.dataset.samples(subset)
@@ -66,28 +61,8 @@ impl Dataset for CachedDataset {
         self.dataset.name(sample)
     }
 
-    fn channels(&self) -> u8 {
-        self.dataset.channels()
-    }
-
-    fn normalization(&self) -> Normalization {
-        self.dataset.normalization()
-    }
-
-    fn size(&self) -> u32 {
-        self.dataset.size()
-    }
-
-    fn resize(&self) -> u32 {
-        self.dataset.resize()
-    }
-
-    fn order(&self, order: &Order) -> Option<Vec<ClassId>> {
-        self.dataset.order(order)
-    }
-
-    fn digest(&self) -> Option<blake3::Hash> {
-        self.dataset.digest()
+    fn group(&self, sample: &Sample) -> u64 {
+        self.dataset.group(sample)
     }
 }
 
@@ -97,43 +72,38 @@ mod tests {
     use crate::data::{Synthetic, SyntheticSettings};
 
     /// Counts how often it is asked for an image.
-    struct Counting(Synthetic, AtomicU64);
+    struct Counting {
+        dataset: Synthetic,
+        asked: AtomicU64,
+    }
 
     impl Dataset for Counting {
-        fn catalogue(&self) -> &Catalogue {
-            self.0.catalogue()
-        }
+        as_the_dataset!();
+
         fn samples(&self, subset: Subset) -> &[Sample] {
-            self.0.samples(subset)
+            self.dataset.samples(subset)
         }
+
         fn image(&self, sample: &Sample) -> Result<Image, DataError> {
-            self.1.fetch_add(1, Ordering::Relaxed);
-            self.0.image(sample)
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            self.dataset.image(sample)
         }
+
         fn name(&self, sample: &Sample) -> String {
-            self.0.name(sample)
-        }
-        fn channels(&self) -> u8 {
-            self.0.channels()
-        }
-        fn normalization(&self) -> Normalization {
-            self.0.normalization()
-        }
-        fn size(&self) -> u32 {
-            self.0.size()
+            self.dataset.name(sample)
         }
     }
 
     /// 24 classes, one image each of 32 × 32 × 3 = 3,072 bytes; room for ten.
     #[test]
     fn an_image_is_read_once_while_there_is_room() {
-        let drawn = Synthetic::new(&SyntheticSettings { train: 1, test: 1 });
-        let counting = Arc::new(Counting(drawn, AtomicU64::new(0)));
+        let dataset = Synthetic::new(&SyntheticSettings { train: 1, test: 1 });
+        let counting = Arc::new(Counting { dataset, asked: AtomicU64::new(0) });
         let cached = CachedDataset::new(counting.clone(), 10 * 3072);
         let samples = cached.samples(Subset::Train).to_vec();
         let first: Vec<Image> = samples.iter().map(|sample| cached.image(sample).expect("drawn")).collect();
         let second: Vec<Image> = samples.iter().map(|sample| cached.image(sample).expect("drawn")).collect();
         assert_eq!(first, second);
-        assert_eq!(counting.1.load(Ordering::Relaxed), 24 + 14);
+        assert_eq!(counting.asked.load(Ordering::Relaxed), 24 + 14);
     }
 }

@@ -1,10 +1,55 @@
 //! A decoded image: bytes, row by row, the channels of a pixel side by side.
 //!
-//! Features that were computed elsewhere are an image, too: one row high, its pixels numbers (ADR 16).
+//! Features that were computed elsewhere travel as an image of one row, whose [`Channels`] say that it holds numbers
+//! (ADR 16).
 
 use crate::error::DataError;
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::path::Path;
+
+/// What a pixel is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Channels {
+    /// One byte.
+    Grey,
+    /// Three bytes: red, green, blue.
+    Rgb,
+    /// No colour but a number: one of a row of features that were computed elsewhere, an f32 in four bytes, the lowest
+    /// first.
+    Features,
+}
+
+impl Channels {
+    /// How many there are: 1 or 3.
+    pub fn count(self) -> usize {
+        match self {
+            Self::Grey | Self::Features => 1,
+            Self::Rgb => 3,
+        }
+    }
+
+    /// The bytes of a pixel.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Grey => 1,
+            Self::Rgb => 3,
+            Self::Features => 4,
+        }
+    }
+}
+
+impl fmt::Display for Channels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Grey => "grey images",
+            Self::Rgb => "images in colour",
+            Self::Features => "rows of features",
+        })
+    }
+}
 
 /// A decoded image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,36 +58,34 @@ pub struct Image {
     pub width: u32,
     /// In pixels.
     pub height: u32,
-    /// 1 for grey, 3 for red, green, blue, [`Image::NUMBERS`] for numbers.
-    pub channels: u8,
-    /// `height × width × channels` bytes, shared and not copied: those of a pack are its file's.
+    /// What a pixel is made of.
+    pub channels: Channels,
+    /// `height × width` pixels, shared and not copied: those of a pack are its file's.
     pub pixels: Bytes,
 }
 
 impl Image {
-    /// The channels of a row of numbers: the four bytes of an f32, the lowest first.
-    pub const NUMBERS: u8 = 4;
-
-    /// A row of numbers.
-    pub fn of_numbers(numbers: &[f32]) -> Self {
+    /// A row of features.
+    pub fn of_features(numbers: &[f32]) -> Self {
         let pixels = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-        Self { width: numbers.len() as u32, height: 1, channels: Self::NUMBERS, pixels }
+        Self { width: numbers.len() as u32, height: 1, channels: Channels::Features, pixels }
     }
 
-    /// Reads and decodes a file (JPEG, PNG, BMP, GIF or WebP) to `channels` channels: 1 for grey, 3 for colour.
-    pub fn read(path: impl AsRef<Path>, channels: u8) -> Result<Self, DataError> {
+    /// Reads and decodes a file (JPEG, PNG, BMP, GIF or WebP), in grey or in colour.
+    pub fn read(path: impl AsRef<Path>, channels: Channels) -> Result<Self, DataError> {
         let path = path.as_ref();
         Self::decode(&std::fs::read(path).map_err(DataError::io(path))?, channels, path)
     }
 
-    /// Decodes a file's bytes (JPEG, PNG, BMP, GIF or WebP) to `channels` channels; `path` is named in the error.
-    pub fn decode(bytes: &[u8], channels: u8, path: &Path) -> Result<Self, DataError> {
-        let image = image::load_from_memory(bytes)
-            .map_err(|error| DataError::Image { path: path.to_owned(), reason: error.to_string().trim().to_owned() })?;
+    /// Decodes a file's bytes (JPEG, PNG, BMP, GIF or WebP), in grey or in colour; `path` is named in errors.
+    pub fn decode(bytes: &[u8], channels: Channels, path: &Path) -> Result<Self, DataError> {
+        let unreadable = |reason: &str| DataError::Image { path: path.to_owned(), reason: reason.trim().to_owned() };
+        let image = image::load_from_memory(bytes).map_err(|error| unreadable(&error.to_string()))?;
         let (width, height) = (image.width(), image.height());
         let pixels = match channels {
-            1 => image.into_luma8().into_raw(),
-            _ => image.into_rgb8().into_raw(),
+            Channels::Grey => image.into_luma8().into_raw(),
+            Channels::Rgb => image.into_rgb8().into_raw(),
+            Channels::Features => return Err(unreadable("rows of features were expected, not an image")),
         };
         Ok(Self { width, height, channels, pixels: pixels.into() })
     }
@@ -52,7 +95,7 @@ impl Image {
     /// # Panics
     /// If that reaches beyond the image.
     pub fn cut(&self, left: u32, top: u32, width: u32, height: u32) -> Self {
-        let channels = usize::from(self.channels);
+        let channels = self.channels.bytes();
         let (row, part) = (self.width as usize * channels, width as usize * channels);
         let from = left as usize * channels;
         assert!(left + width <= self.width && top + height <= self.height, "a part lies inside its image");
@@ -63,7 +106,11 @@ impl Image {
 
     /// The image as a PNG.
     pub fn write_png(&self, path: &Path) -> Result<(), DataError> {
-        let color = if self.channels == 1 { image::ExtendedColorType::L8 } else { image::ExtendedColorType::Rgb8 };
+        let color = match self.channels {
+            Channels::Grey => image::ExtendedColorType::L8,
+            Channels::Rgb => image::ExtendedColorType::Rgb8,
+            Channels::Features => unreachable!("rows of features are not shown"),
+        };
         image::save_buffer_with_format(path, &self.pixels, self.width, self.height, color, image::ImageFormat::Png)
             .map_err(|error| DataError::Io { path: path.to_owned(), source: std::io::Error::other(error) })
     }
@@ -77,7 +124,7 @@ mod tests {
     #[test]
     fn a_part_is_cut_out() {
         let pixels = (0..9).flat_map(|pixel| [pixel, pixel + 100, pixel + 200]).collect();
-        let image = Image { width: 3, height: 3, channels: 3, pixels };
+        let image = Image { width: 3, height: 3, channels: Channels::Rgb, pixels };
         let part = image.cut(1, 1, 2, 2);
         assert_eq!((part.width, part.height), (2, 2));
         assert_eq!(part.pixels[..], [4, 104, 204, 5, 105, 205, 7, 107, 207, 8, 108, 208]);

@@ -8,6 +8,8 @@ mod image;
 pub mod perceptual_hash;
 pub mod sheet;
 mod source;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod transforms;
 
 pub use cache::CachedDataset;
@@ -16,8 +18,9 @@ pub use datasets::{
     MnistSettings, Pack, PackSettings, Synthetic, SyntheticSettings, framed, pack,
 };
 pub use formats::{Files, Idx, is_image};
-pub use image::Image;
-pub use source::{DATASETS, DatasetInfo, Source, resolve, root};
+pub use image::{Channels, Image};
+pub use source::{DATASET_NAMES, DATASETS, DatasetInfo, DatasetOptions, Source, resolve, root};
+pub(crate) use source::{DatasetKind, resolve_or};
 pub use transforms::{Augmentation, Crop, CropParams, Normalization, View, Window};
 
 use crate::catalogue::Catalogue;
@@ -61,19 +64,25 @@ pub trait Dataset: Send + Sync {
     /// What people call the image: its path, or what comes closest.
     fn name(&self, sample: &Sample) -> String;
 
-    /// 1 for grey images, 3 for colour, [`Image::NUMBERS`] for rows of numbers.
-    fn channels(&self) -> u8;
+    /// What the pixels of its images are made of.
+    fn channels(&self) -> Channels;
 
     /// Mean and deviation of its pixels, as its literature uses them.
     fn normalization(&self) -> Normalization;
 
-    /// The size at which its images are looked at, in pixels, unless a recipe says otherwise; the length of its rows of
-    /// numbers.
+    /// The side of the square that a model takes of its images, in pixels, unless a recipe says otherwise; the length of
+    /// its rows of features.
     fn size(&self) -> u32;
 
     /// The shorter side to which its test images are scaled before a square of [`size`](Self::size) is cut out of the middle.
     fn resize(&self) -> u32 {
         self.size()
+    }
+
+    /// Which samples of its side belong together, by a number that they share: objects of one photo must not be learned
+    /// from and tested on. Each is alone unless the dataset says otherwise.
+    fn group(&self, sample: &Sample) -> u64 {
+        u64::from(sample.index)
     }
 
     /// The classes in an order that its literature has a name for, if it knows that order.
@@ -86,6 +95,40 @@ pub trait Dataset: Send + Sync {
         None
     }
 }
+
+/// What a dataset around another one in its field `dataset` takes from it as it is.
+macro_rules! as_the_dataset {
+    () => {
+        fn catalogue(&self) -> &$crate::catalogue::Catalogue {
+            self.dataset.catalogue()
+        }
+
+        fn channels(&self) -> $crate::data::Channels {
+            self.dataset.channels()
+        }
+
+        fn normalization(&self) -> $crate::data::Normalization {
+            self.dataset.normalization()
+        }
+
+        fn size(&self) -> u32 {
+            self.dataset.size()
+        }
+
+        fn resize(&self) -> u32 {
+            self.dataset.resize()
+        }
+
+        fn order(&self, order: &$crate::scenario::Order) -> Option<Vec<$crate::class::ClassId>> {
+            self.dataset.order(order)
+        }
+
+        fn digest(&self) -> Option<blake3::Hash> {
+            self.dataset.digest()
+        }
+    };
+}
+pub(crate) use as_the_dataset;
 
 /// A hash of what a dataset holds: classes, attributes, and every sample's name and class. It opens no image, so it is
 /// quick enough to be taken at every start.

@@ -4,9 +4,9 @@
 //! duplicates: reduced to a few dozen grey cells, they get brighter and darker at the same places (a "difference hash"), which
 //! survives another size, another compression and a little more light.
 
-use crate::data::Image;
 use crate::data::Window;
 use crate::data::transforms::resize::resized;
+use crate::data::{Channels, Image};
 use serde::{Deserialize, Serialize};
 
 /// Cells across and down; each is compared with its neighbour on the right and the one below.
@@ -17,7 +17,10 @@ const FLAT: u8 = 8;
 /// A hash of all pixels: two images have the same one if and only if they are the same.
 pub fn content(image: &Image) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&image.width.to_le_bytes()).update(&image.height.to_le_bytes()).update(&[image.channels]);
+    hasher
+        .update(&image.width.to_le_bytes())
+        .update(&image.height.to_le_bytes())
+        .update(&[image.channels.bytes() as u8]);
     hasher.update(&image.pixels).finalize()
 }
 
@@ -51,7 +54,7 @@ impl PerceptualHash {
 
     /// The hash of an image; none if it is flat, for all flat images would have the same.
     pub fn of(image: &Image) -> Option<Self> {
-        if image.width == 0 || image.height == 0 {
+        if image.width == 0 || image.height == 0 || image.channels == Channels::Features {
             return None;
         }
         let cells = reduced(image).pixels;
@@ -78,14 +81,14 @@ impl PerceptualHash {
 /// The image as 9 × 9 grey cells.
 fn reduced(image: &Image) -> Image {
     let grey = match image.channels {
-        1 => image.clone(),
+        Channels::Grey => image.clone(),
         _ => {
             let pixels = image.pixels.as_chunks::<3>().0.iter();
             // The weights of Rec. 601, in whole numbers: the same on every machine.
             let light = |&[red, green, blue]: &[u8; 3]| {
                 ((299 * u32::from(red) + 587 * u32::from(green) + 114 * u32::from(blue)) / 1000) as u8
             };
-            Image { channels: 1, pixels: pixels.map(light).collect(), ..*image }
+            Image { channels: Channels::Grey, pixels: pixels.map(light).collect(), ..*image }
         }
     };
     let (width, height) = (image.width, image.height);
@@ -104,7 +107,7 @@ mod tests {
             (100.0 + 60.0 * (7.0 * x + 3.0 * y * y).sin() + 30.0 * (5.0 * y).cos()) as u8 + light
         };
         let pixels = (0..side).flat_map(|y| (0..side).flat_map(move |x| [at(x, y); 3])).collect();
-        Image { width: side, height: side, channels: 3, pixels }
+        Image { width: side, height: side, channels: Channels::Rgb, pixels }
     }
 
     fn hash(image: &Image) -> PerceptualHash {
@@ -148,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_flat_image_has_no_hash() {
-        let grey = Image { width: 20, height: 20, channels: 1, pixels: vec![77; 400].into() };
+        let grey = Image { width: 20, height: 20, channels: Channels::Grey, pixels: vec![77; 400].into() };
         assert_eq!(PerceptualHash::of(&grey), None);
     }
 }

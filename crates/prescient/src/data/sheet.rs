@@ -1,6 +1,6 @@
 //! Many images on one: a contact sheet, to see what the images of a class have in common.
 
-use crate::data::Image;
+use crate::data::{Channels, Image};
 
 /// Between the images and around them, in pixels of the sheet.
 const GAP: u32 = 4;
@@ -18,25 +18,26 @@ pub fn contact_sheet(images: &[Image], columns: usize, zoom: u32) -> Image {
     let rows = images.len().div_ceil(columns);
     let cell = |side: fn(&Image) -> u32| images.iter().map(side).max().unwrap_or(0) * zoom;
     let (cell_width, cell_height) = (cell(|image| image.width), cell(|image| image.height));
-    let channels = images.iter().map(|image| image.channels).max().unwrap_or(1);
+    let colour = images.iter().any(|image| image.channels == Channels::Rgb);
+    let channels = if colour { Channels::Rgb } else { Channels::Grey };
 
     let width = GAP + columns as u32 * (cell_width + GAP);
     let height = GAP + rows as u32 * (cell_height + GAP);
-    let bytes = width as usize * height as usize * usize::from(channels);
+    let bytes = width as usize * height as usize * channels.count();
     let mut pixels = vec![NEUTRAL; bytes];
     for (index, image) in images.iter().enumerate() {
         let (row, column) = ((index / columns) as u32, (index % columns) as u32);
         let left = GAP + column * (cell_width + GAP) + (cell_width - image.width * zoom) / 2;
         let top = GAP + row * (cell_height + GAP) + (cell_height - image.height * zoom) / 2;
-        let to = |x: u32, y: u32| ((top + y) as usize * width as usize + (left + x) as usize) * usize::from(channels);
+        let to = |x: u32, y: u32| ((top + y) as usize * width as usize + (left + x) as usize) * channels.count();
         place(&mut pixels, channels, to, image, zoom);
     }
     Image { width, height, channels, pixels: pixels.into() }
 }
 
 /// Draws an image on a sheet; `place` says where each of its pixels goes.
-fn place(sheet: &mut [u8], channels: u8, place: impl Fn(u32, u32) -> usize, image: &Image, zoom: u32) {
-    let (to_channels, from_channels) = (usize::from(channels), usize::from(image.channels));
+fn place(sheet: &mut [u8], channels: Channels, place: impl Fn(u32, u32) -> usize, image: &Image, zoom: u32) {
+    let (to_channels, from_channels) = (channels.count(), image.channels.count());
     for y in 0..image.height * zoom {
         for x in 0..image.width * zoom {
             let from = ((y / zoom) * image.width + x / zoom) as usize * from_channels;
@@ -55,11 +56,16 @@ mod tests {
 
     fn plain(width: u32, height: u32, colour: &[u8]) -> Image {
         let pixels = colour.repeat((width * height) as usize);
-        Image { width, height, channels: colour.len() as u8, pixels: pixels.into() }
+        Image {
+            width,
+            height,
+            channels: if colour.len() == 1 { Channels::Grey } else { Channels::Rgb },
+            pixels: pixels.into(),
+        }
     }
 
     fn pixel(sheet: &Image, x: u32, y: u32) -> &[u8] {
-        let channels = usize::from(sheet.channels);
+        let channels = sheet.channels.count();
         &sheet.pixels[(y * sheet.width + x) as usize * channels..][..channels]
     }
 
@@ -68,7 +74,7 @@ mod tests {
     fn images_stand_in_rows() {
         let images = [plain(2, 1, &[10]), plain(2, 1, &[20]), plain(2, 1, &[30])];
         let sheet = contact_sheet(&images, 2, 3);
-        assert_eq!((sheet.width, sheet.height, sheet.channels), (24, 18, 1));
+        assert_eq!((sheet.width, sheet.height, sheet.channels), (24, 18, Channels::Grey));
         assert_eq!(pixel(&sheet, 4, 4), [10]);
         assert_eq!(pixel(&sheet, 19, 6), [20]);
         assert_eq!(pixel(&sheet, 4, 11), [30]);
@@ -88,7 +94,7 @@ mod tests {
     #[test]
     fn grey_beside_colour_is_shown_in_colour() {
         let sheet = contact_sheet(&[plain(1, 1, &[7]), plain(1, 1, &[1, 2, 3])], 2, 1);
-        assert_eq!(sheet.channels, 3);
+        assert_eq!(sheet.channels, Channels::Rgb);
         assert_eq!(pixel(&sheet, 4, 4), [7, 7, 7]);
         assert_eq!(pixel(&sheet, 9, 4), [1, 2, 3]);
     }

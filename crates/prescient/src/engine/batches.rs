@@ -4,7 +4,7 @@
 //! on the device already, in a [`DeviceCache`], and are cropped there. Both choose the same crops.
 
 use crate::class::Slot;
-use crate::data::{Image, Normalization, Sample, View};
+use crate::data::{Channels, Normalization, Sample, View};
 use crate::engine::device_cache::{Crops, DeviceCache};
 use crate::engine::{Batch, Loader, Pass};
 use crate::error::LearnError;
@@ -33,16 +33,16 @@ impl Clone for Preprocessing {
 
 impl Preprocessing {
     /// For images of `channels`, of which the network sees squares of the `view`'s size.
-    pub fn new(view: View, normalization: Normalization, channels: u8, device: Device) -> Self {
+    pub fn new(view: View, normalization: Normalization, channels: Channels, device: Device) -> Self {
         let Normalization { mean, std } = normalization;
         let plane = |of: &dyn Fn(usize) -> f64| {
-            let values: Vec<f64> = (0..usize::from(channels).min(3)).map(of).collect();
+            let values: Vec<f64> = (0..channels.count()).map(of).collect();
             Tensor::from_slice(&values).to_kind(Kind::Float).reshape([1, -1, 1, 1]).to_device(device)
         };
         Self {
             view,
             device,
-            rows: channels == Image::NUMBERS,
+            rows: channels == Channels::Features,
             scale: plane(&|channel| 1.0 / (255.0 * std[channel])),
             bias: plane(&|channel| -mean[channel] / std[channel]),
         }

@@ -7,7 +7,7 @@
 //! Each row of `V` and `H` says how much of each pixel goes into one pixel of the view: a triangle around its place in
 //! the window, as wide as the reduction asks. That is the definition of `data/transforms`, without rounding to bytes.
 
-use crate::data::{CropParams, Image, Sample, View};
+use crate::data::{Channels, CropParams, Image, Sample, View};
 use crate::engine::batches::numbers;
 use crate::engine::{Pass, has_kernels_on};
 use crate::error::DataError;
@@ -84,9 +84,9 @@ impl DeviceCache {
         };
         let (length, all) = (pixels.len(), samples.len() as i64);
         let room = || match channels {
-            Image::NUMBERS => Tensor::empty([all, i64::from(width)], (Kind::Float, device)),
-            _ => {
-                let shape = [all, i64::from(channels), i64::from(height), i64::from(width)];
+            Channels::Features => Tensor::empty([all, i64::from(width)], (Kind::Float, device)),
+            Channels::Grey | Channels::Rgb => {
+                let shape = [all, channels.count() as i64, i64::from(height), i64::from(width)];
                 Tensor::empty(shape, (Kind::Uint8, device))
             }
         };
@@ -103,9 +103,9 @@ impl DeviceCache {
             }
             let (count, bytes) = (part.len() as i64, torch_shim::upload(places, device));
             let images = match channels {
-                Image::NUMBERS => numbers(&bytes, count),
-                _ => {
-                    let shape = [count, i64::from(height), i64::from(width), i64::from(channels)];
+                Channels::Features => numbers(&bytes, count),
+                Channels::Grey | Channels::Rgb => {
+                    let shape = [count, i64::from(height), i64::from(width), channels.count() as i64];
                     bytes.reshape(shape).permute([0, 3, 1, 2])
                 }
             };
@@ -130,7 +130,7 @@ impl DeviceCache {
         };
         let how = match pass {
             Pass::Eval | Pass::EvalMirrored if whole => None,
-            // There is one way to look at a row of numbers.
+            // Rows of features are not cropped.
             _ if numbers_lie_here => None,
             _ => {
                 let (width, height) = (self.width, self.height);
@@ -209,7 +209,7 @@ mod tests {
     fn rows_of_numbers_are_what_they_were() {
         let sample = |index| Sample { subset: Subset::Train, index, class: crate::class::ClassId(0) };
         let samples = [0, 1, 2].map(sample);
-        let read = |sample: &Sample| Ok(Image::of_numbers(&[sample.index as f32, -0.5]));
+        let read = |sample: &Sample| Ok(Image::of_features(&[sample.index as f32, -0.5]));
         let view = View::of_rows(2);
         let cache = DeviceCache::gather(&samples, read, view, Device::Cpu).expect("readable").expect("one length");
         for pass in [Pass::Eval, Pass::Train(Seeds::new(3))] {

@@ -5,7 +5,7 @@
 //! about an image comes from a stream of its own, named by epoch and place.
 
 use crate::class::Slot;
-use crate::data::{CropParams, Sample, View};
+use crate::data::{Channels, CropParams, Sample, View};
 use crate::error::DataError;
 use crate::protocol::TaskData;
 use crate::seeds::Seeds;
@@ -20,10 +20,10 @@ const AHEAD: usize = 2;
 /// Images as the model sees them, and the slots of their classes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// `[images, channels, size, size]` bytes; of rows of numbers, `[images, size]` times four bytes.
+    /// `[images, channels, size, size]` bytes; of rows of features, `[images, size]` times four bytes.
     pub pixels: Vec<u8>,
-    /// 1, 3, or those of numbers.
-    pub channels: usize,
+    /// What the pixels are made of.
+    pub channels: Channels,
     /// The side of the square, or the length of a row.
     pub size: usize,
     /// What each image shows.
@@ -169,8 +169,8 @@ impl Loader {
     fn batch(&self, samples: &[Sample], number: usize, see: &See) -> Result<Batch, DataError> {
         let start = number * self.batch_size;
         let samples = &samples[start..samples.len().min(start + self.batch_size)];
-        let (channels, size) = (usize::from(self.data.channels()), self.view.size as usize);
-        let mut pixels = Vec::with_capacity(samples.len() * self.view.bytes(self.data.channels()));
+        let (channels, size) = (self.data.channels(), self.view.size as usize);
+        let mut pixels = Vec::with_capacity(samples.len() * self.view.bytes(channels));
         for (offset, sample) in samples.iter().enumerate() {
             see(sample, start + offset, &mut pixels)?;
         }

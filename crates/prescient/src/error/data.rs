@@ -76,6 +76,9 @@ pub enum DataError {
         /// How many things.
         faults: usize,
     },
+    /// A dataset of features where images are needed.
+    #[error("expected a dataset of images, found rows of features")]
+    NoImages,
     /// Nothing to answer for.
     #[error("`{path}` has no photos")]
     NoPhotos {
@@ -151,6 +154,7 @@ impl DataError {
             }
             Self::ByHand { steps, .. } => steps.clone(),
             Self::Faults { .. } => "each one is named above, with what to do about it".into(),
+            Self::NoImages => "features lie in memory as they are: they are neither packed nor shown".into(),
             Self::NoPhotos { .. } => "photos are files that end in .jpg, .jpeg, .png, .bmp, .gif or .webp".into(),
             Self::NotAnswered { .. } => "each one is named above; all others were answered".into(),
             Self::Sealed { .. } => {

@@ -41,12 +41,12 @@ pub enum LearnError {
     #[error("this model was trained on feature rows, not on images")]
     NoImages,
     /// An image that the model cannot take.
-    #[error("expected images of {expected} channels, found one of {found}")]
+    #[error("expected {expected}, found {found}")]
     Channels {
-        /// 1 for grey, 3 for colour.
-        expected: u8,
-        /// What it has.
-        found: u8,
+        /// What the model takes.
+        expected: String,
+        /// What it was given.
+        found: String,
     },
     /// libtorch failed.
     #[error("libtorch failed: {0}")]
@@ -73,7 +73,7 @@ impl LearnError {
                 "a smaller learning rate often helps: `--set train.lr=0.01`".into()
             }
             Self::NoImages => "a model for photos is trained on photos: `data.kind = \"folder\"`".into(),
-            Self::Channels { expected, .. } => format!("decode images with `Image::decode(bytes, {expected}, path)`"),
+            Self::Channels { .. } => "decode them with `Image::read(path, predictor.about().input.channels)`".into(),
             Self::Torch(_) => return None,
         })
     }

@@ -7,7 +7,7 @@ mod text;
 pub(super) use check::check;
 pub use text::keys_text;
 
-use crate::data::Crop;
+use crate::data::{Crop, DATASET_NAMES};
 use crate::scenario::Order;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
@@ -63,14 +63,13 @@ const EPOCHS: i64 = 100_000;
 const MANY: i64 = 1 << 20;
 const NOT_NEGATIVE: Allowed = Number(Included(0.0), Unbounded);
 const POSITIVE: Allowed = Number(Excluded(0.0), Unbounded);
-const DATA: &[&str] = &["synthetic", "mnist", "folder", "awa2", "apy", "pack", "features"];
 const FORMS: &[&str] = &["nca", "scaled-margin", "scaled-margin-unhinged", "reference", "cross-entropy"];
 
 /// Every key.
 pub const KEYS: &[Key] = &[
     key("preset", Choice(&["paper", "tuned"]), "which values fill what the recipe does not say"),
     key("seed", Whole(0, u32::MAX as i64), "the one seed of the run"),
-    key("data.kind", Choice(DATA), "which dataset"),
+    key("data.kind", Choice(&DATASET_NAMES), "which dataset"),
     key("data.path", Text("a path, or one below the data root"), "where the data lies")
         .of(&["mnist", "folder", "awa2", "apy", "pack", "features"])
         .unset("mnist, awa2, apy: the folder of that name below the data root; others: required"),

@@ -2,6 +2,10 @@
 
 mod check;
 mod difference;
+#[cfg(feature = "tensorboard")]
+mod events;
+#[cfg(not(feature = "tensorboard"))]
+#[path = "no_events.rs"]
 mod events;
 mod folder;
 pub mod images;
@@ -23,7 +27,7 @@ pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
 pub use telemetry::{Spent, StageSeconds};
 
-use crate::data::{CachedDataset, Dataset, Source, fingerprint};
+use crate::data::{CachedDataset, Dataset, fingerprint};
 use crate::engine::Precision;
 use crate::error::{LearnError, Result, RunError, While};
 use crate::evaluation::{Inspection, Scatter};
@@ -53,10 +57,9 @@ impl Experiment {
     pub fn new(recipe: Recipe, device: Device) -> Result<Self> {
         recipe.check()?;
         let dataset = recipe.data.open().when(|| format!("open the dataset `{}`", recipe.data.name()))?;
-        let dataset: Arc<dyn Dataset> = match recipe.data {
-            // In memory from the start.
-            Source::Synthetic(_) | Source::Mnist(_) | Source::Pack(_) | Source::Features(_) => dataset,
-            _ => Arc::new(CachedDataset::new(dataset, u64::from(recipe.compute.cache_mib) << 20)),
+        let dataset: Arc<dyn Dataset> = match recipe.data.info().in_memory {
+            true => dataset,
+            false => Arc::new(CachedDataset::new(dataset, u64::from(recipe.compute.cache_mib) << 20)),
         };
         Self::with_dataset(recipe, dataset, device)
     }

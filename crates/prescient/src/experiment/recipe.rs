@@ -2,7 +2,7 @@
 //! names another.
 
 use crate::data::Crop;
-use crate::data::{Augmentation, Dataset, Image, Source, View};
+use crate::data::{Augmentation, Channels, Dataset, Source, View};
 use crate::engine::Compute;
 use crate::error::RecipeError;
 use crate::experiment::preset::{self, Preset};
@@ -140,7 +140,7 @@ impl Recipe {
     /// The same with nothing left open: what the dataset decides is filled in, and every value makes sense.
     pub fn effective(mut self, dataset: &dyn Dataset) -> Result<Self, RecipeError> {
         self.check()?;
-        let rows = dataset.channels() == Image::NUMBERS;
+        let rows = dataset.channels() == Channels::Features;
         check::check_input(&self, rows)?;
         if rows {
             return Ok(self);
@@ -172,7 +172,7 @@ impl Recipe {
     /// # Panics
     /// If the recipe is not [`Recipe::effective`].
     fn view(&self, dataset: &Sealed) -> View {
-        if dataset.channels() == Image::NUMBERS {
+        if dataset.channels() == Channels::Features {
             return View::of_rows(dataset.size());
         }
         let images = &self.images;

@@ -40,7 +40,7 @@ impl Predictor {
         let about: About = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         about.check().map_err(damaged)?;
         let compute = Compute { precision: about.precision, ..Compute::default() };
-        let (channels, size) = (usize::from(about.input.channels), about.input.size as usize);
+        let (channels, size) = (about.input.channels.count(), about.input.size as usize);
         let mut network = Network::new(about.extractor, channels, size, compute, device, 0);
         network.read(&TensorFile::open(&folder.join(WEIGHTS))?, EXTRACTOR)?;
         let file = TensorFile::open(&folder.join(PROXIES))?;

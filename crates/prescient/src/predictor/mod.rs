@@ -12,7 +12,7 @@ pub(crate) use file::{EXTRACTOR, WEIGHTS};
 
 use crate::class::{Slot, Slots};
 use crate::classifier;
-use crate::data::{Image, Normalization, View};
+use crate::data::{Channels, Image, Normalization, View};
 use crate::engine::{DeviceBatch, Precision, Preprocessing};
 use crate::error::LearnError;
 use crate::extractor::{ExtractorKind, Network};
@@ -68,8 +68,8 @@ pub struct Calibration {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// 1 for grey images, 3 for colour.
-    pub channels: u8,
+    /// Grey images or images in colour.
+    pub channels: Channels,
     /// The side of the square that `f` takes.
     pub size: u32,
     /// The shorter side to which an image is scaled before the middle is cut out.
@@ -167,11 +167,11 @@ impl Predictor {
     /// ```
     pub fn predict(&self, images: &[Image]) -> Result<Vec<Prediction>, LearnError> {
         let channels = self.about.input.channels;
-        if channels == Image::NUMBERS {
+        if channels == Channels::Features {
             return Err(LearnError::NoImages);
         }
         if let Some(other) = images.iter().find(|image| image.channels != channels) {
-            return Err(LearnError::Channels { expected: channels, found: other.channels });
+            return Err(LearnError::Channels { expected: channels.to_string(), found: other.channels.to_string() });
         }
         let mut answers = Vec::with_capacity(images.len());
         for images in images.chunks(BATCH_SIZE) {

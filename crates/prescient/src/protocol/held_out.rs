@@ -1,13 +1,11 @@
 //! Settings must not be chosen on test images. So a recipe can play the test: some training images of each class are held
 //! out and answered in place of the test images, which nobody then reads.
 
-use crate::catalogue::Catalogue;
-use crate::class::ClassId;
-use crate::data::{Dataset, Image, Normalization, Sample, Subset};
+use crate::data::{Dataset, Image, Sample, Subset, as_the_dataset};
 use crate::error::DataError;
-use crate::scenario::Order;
 use crate::seeds::Seeds;
 use rand::seq::SliceRandom;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A dataset whose test side is a part of the training side of another.
@@ -32,21 +30,23 @@ impl Side {
 }
 
 impl HeldOut {
-    /// Holds out the share `share` of each class's training images, one at least. Always the same ones, so that settings
-    /// are compared on the same images.
+    /// Holds out the share `share` of each class's training images, one at least, and with an image all that belong
+    /// together with it: the objects of a photo, whatever their classes. Always the same ones, so that settings are
+    /// compared on the same images.
     pub fn new(dataset: Arc<dyn Dataset>, share: f64) -> Self {
         let mut by_class = vec![Vec::new(); dataset.catalogue().len()];
+        let mut groups: BTreeMap<u64, Vec<Sample>> = BTreeMap::new();
         for sample in dataset.samples(Subset::Train) {
             by_class[sample.class.index()].push(*sample);
+            groups.entry(dataset.group(sample)).or_default().push(*sample);
         }
+        let held_out = chosen(&by_class, &groups, |sample| dataset.group(sample), share);
         let (mut train, mut test) = (Side::default(), Side::default());
-        for (class, mut samples) in by_class.into_iter().enumerate() {
-            samples.shuffle(&mut Seeds::new(0).stream("held out", class));
-            let held_out = ((samples.len() as f64 * share) as usize).max(1).min(samples.len());
-            samples[..held_out].sort_unstable();
-            samples[held_out..].sort_unstable();
-            samples[..held_out].iter().for_each(|sample| test.push(Subset::Test, *sample));
-            samples[held_out..].iter().for_each(|sample| train.push(Subset::Train, *sample));
+        for sample in by_class.into_iter().flatten() {
+            match held_out.contains(&sample) {
+                true => test.push(Subset::Test, sample),
+                false => train.push(Subset::Train, sample),
+            }
         }
         Self { dataset, train, test }
     }
@@ -63,10 +63,41 @@ impl HeldOut {
     }
 }
 
-impl Dataset for HeldOut {
-    fn catalogue(&self) -> &Catalogue {
-        self.dataset.catalogue()
+/// The samples that are held out: for each class whole groups, until it has enough. A group stays where another class
+/// would lose its last image.
+fn chosen(
+    by_class: &[Vec<Sample>],
+    groups: &BTreeMap<u64, Vec<Sample>>,
+    group: impl Fn(&Sample) -> u64,
+    share: f64,
+) -> BTreeSet<Sample> {
+    let mut held_out = BTreeSet::new();
+    let mut left: Vec<usize> = by_class.iter().map(Vec::len).collect();
+    for (class, samples) in by_class.iter().enumerate() {
+        let mut samples = samples.clone();
+        samples.shuffle(&mut Seeds::new(0).stream("held out", class));
+        let wanted = ((samples.len() as f64 * share) as usize).max(1).min(samples.len());
+        for sample in &samples {
+            if samples.len() - left[class] >= wanted {
+                break;
+            }
+            let together = &groups[&group(sample)];
+            let robbed = |other: usize| left[other] == together.iter().filter(|s| s.class.index() == other).count();
+            if held_out.contains(sample) || together.iter().any(|s| s.class.index() != class && robbed(s.class.index()))
+            {
+                continue;
+            }
+            for sample in together {
+                left[sample.class.index()] -= 1;
+                held_out.insert(*sample);
+            }
+        }
     }
+    held_out
+}
+
+impl Dataset for HeldOut {
+    as_the_dataset!();
 
     fn samples(&self, subset: Subset) -> &[Sample] {
         &self.side(subset).samples
@@ -80,28 +111,8 @@ impl Dataset for HeldOut {
         self.dataset.name(self.origin(sample))
     }
 
-    fn channels(&self) -> u8 {
-        self.dataset.channels()
-    }
-
-    fn normalization(&self) -> Normalization {
-        self.dataset.normalization()
-    }
-
-    fn size(&self) -> u32 {
-        self.dataset.size()
-    }
-
-    fn resize(&self) -> u32 {
-        self.dataset.resize()
-    }
-
-    fn order(&self, order: &Order) -> Option<Vec<ClassId>> {
-        self.dataset.order(order)
-    }
-
-    fn digest(&self) -> Option<blake3::Hash> {
-        self.dataset.digest()
+    fn group(&self, sample: &Sample) -> u64 {
+        self.dataset.group(self.origin(sample))
     }
 }
 
@@ -136,5 +147,43 @@ mod tests {
             let again = HeldOut::new(drawn, 0.2);
             again.samples(Subset::Test).iter().map(|sample| again.name(sample)).collect()
         });
+    }
+
+    /// Drawn images of which the i-th of every class belong together, as objects of one photo do.
+    struct Grouped {
+        dataset: Synthetic,
+    }
+
+    impl Dataset for Grouped {
+        as_the_dataset!();
+
+        fn samples(&self, subset: Subset) -> &[Sample] {
+            self.dataset.samples(subset)
+        }
+
+        fn image(&self, sample: &Sample) -> Result<Image, DataError> {
+            self.dataset.image(sample)
+        }
+
+        fn name(&self, sample: &Sample) -> String {
+            self.dataset.name(sample)
+        }
+
+        fn group(&self, sample: &Sample) -> u64 {
+            u64::from(sample.index % 10)
+        }
+    }
+
+    /// Two groups are enough for the first class, and then for all.
+    #[test]
+    fn what_belongs_together_is_held_out_together() {
+        let dataset = Synthetic::new(&SyntheticSettings { train: 10, test: 1 });
+        let held_out = HeldOut::new(Arc::new(Grouped { dataset }), 0.2);
+        let groups = |subset| -> BTreeSet<u64> {
+            held_out.samples(subset).iter().map(|sample| held_out.group(sample)).collect()
+        };
+        assert_eq!((groups(Subset::Train).len(), groups(Subset::Test).len()), (8, 2));
+        assert!(groups(Subset::Train).is_disjoint(&groups(Subset::Test)));
+        assert_eq!(held_out.samples(Subset::Test).len(), 24 * 2);
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::class::Slot;
 use crate::data::perceptual_hash::{PerceptualHash, content};
-use crate::data::{Image, Sample};
+use crate::data::{Channels, Image, Sample};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -58,7 +58,7 @@ pub(crate) struct Trace {
 impl Trace {
     fn of(image: &Image) -> Self {
         // Handwritten digits are all near duplicates of each other, and rows of numbers have no hash.
-        let perceptual_hash = if image.channels == 3 { PerceptualHash::of(image) } else { None };
+        let perceptual_hash = if image.channels == Channels::Rgb { PerceptualHash::of(image) } else { None };
         Self { hash: content(image), perceptual_hash, bytes: image.pixels.len() as u64 }
     }
 }
@@ -179,7 +179,7 @@ mod tests {
     use crate::data::Subset;
 
     fn image(grey: u8) -> Image {
-        Image { width: 2, height: 1, channels: 1, pixels: vec![grey, 0].into() }
+        Image { width: 2, height: 1, channels: Channels::Grey, pixels: vec![grey, 0].into() }
     }
 
     fn sample(index: u32) -> Sample {

@@ -6,7 +6,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::class::{Slot, Slots};
-use crate::data::{Dataset, Image, Normalization, Sample, Subset};
+use crate::data::{Channels, Dataset, Image, Normalization, Sample, Subset};
 use crate::error::DataError;
 use crate::protocol::ledger::{Known, Ledger, Reading, Trace, Usage};
 use crate::scenario::{Scenario, Task};
@@ -40,8 +40,8 @@ impl Sealed {
         self.dataset.catalogue()
     }
 
-    /// 1 for grey images, 3 for colour.
-    pub fn channels(&self) -> u8 {
+    /// What the pixels of its images are made of.
+    pub fn channels(&self) -> Channels {
         self.dataset.channels()
     }
 
@@ -50,7 +50,7 @@ impl Sealed {
         self.dataset.normalization()
     }
 
-    /// The size at which images are looked at; the length of rows of numbers.
+    /// The side of the square that a model takes of its images; the length of its rows of features.
     pub fn size(&self) -> u32 {
         self.dataset.size()
     }
@@ -214,8 +214,8 @@ impl TaskData {
         self.sealed.dataset.name(sample)
     }
 
-    /// 1 for grey images, 3 for colour.
-    pub fn channels(&self) -> u8 {
+    /// What the pixels of its images are made of.
+    pub fn channels(&self) -> Channels {
         self.sealed.channels()
     }
 }

@@ -12,6 +12,10 @@ mod runs;
 mod side;
 mod tables;
 mod text;
+#[cfg(feature = "tsne")]
+mod tsne;
+#[cfg(not(feature = "tsne"))]
+#[path = "no_tsne.rs"]
 mod tsne;
 
 pub use compare::Comparison;

@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs)]
 
 use prescient::audit::audit;
-use prescient::data::{Dataset, Files, Image, Source, Subset, Synthetic, SyntheticSettings};
+use prescient::data::{Channels, Dataset, Files, Image, Source, Subset, Synthetic, SyntheticSettings};
 use prescient::experiment::{Experiment, Recipe, Record, overridden};
 use prescient::learner::{Event, Observer, Silent};
 use std::collections::BTreeSet;
@@ -89,7 +89,7 @@ pub fn patch(width: u32, height: u32, color: [u8; 3]) -> Image {
     let pixels = (0..width * height)
         .flat_map(|p| color.map(|c| c.wrapping_add((p.wrapping_mul(2_654_435_761) >> 28) as u8)))
         .collect();
-    Image { width, height, channels: 3, pixels }
+    Image { width, height, channels: Channels::Rgb, pixels }
 }
 
 /// `train/CLASS/N.png` and `test/CLASS/N.png` for a few classes, and the table of their attributes.

@@ -4,39 +4,15 @@ mod duplicates;
 mod inventory;
 mod jpeg;
 
-use crate::catalogue::AttributeSource;
 use crate::data::datasets::apy;
 use crate::data::perceptual_hash::{PerceptualHash, content};
-use crate::data::resolve;
+use crate::data::{Channels, Source};
 use crate::error::DataError;
 use duplicates::Trace;
-use inventory::{Inventory, Item, Pictures};
+pub(crate) use inventory::{Inventory, Item, Pictures, warnings};
 use rayon::prelude::*;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Which dataset is to be checked.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Checked {
-    /// The four idx files.
-    Mnist,
-    /// Photos in folders.
-    Folder {
-        /// Where their attributes come from.
-        attributes: Vec<AttributeSource>,
-        /// Which of them are not used.
-        exclude: Vec<String>,
-    },
-    /// Animals with Attributes 2.
-    Awa2,
-    /// Attribute Pascal and Yahoo.
-    Apy,
-    /// Features that were computed elsewhere.
-    Features {
-        /// Where the attributes of their classes come from.
-        attributes: Vec<AttributeSource>,
-    },
-}
 
 /// What kind of thing was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,15 +47,15 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(kind: Kind, what: String, mend: &str) -> Self {
+    pub(crate) fn new(kind: Kind, what: String, mend: &str) -> Self {
         Self { kind, what, mend: Some(mend.to_owned()), wrong: true }
     }
 
-    fn fault(kind: Kind, error: &DataError) -> Self {
+    pub(crate) fn fault(kind: Kind, error: &DataError) -> Self {
         Self { kind, what: error.to_string(), mend: error.hint(), wrong: true }
     }
 
-    fn notice(kind: Kind, what: String) -> Self {
+    pub(crate) fn notice(kind: Kind, what: String) -> Self {
         Self { kind, what, mend: None, wrong: false }
     }
 }
@@ -104,19 +80,9 @@ impl Checkup {
     }
 }
 
-/// Checks every file of the dataset at `path`. `progress` is told how many images of how many have been read.
-pub fn check(dataset: &Checked, path: &Path, progress: &(dyn Fn(usize, usize) + Sync)) -> Checkup {
-    let path: PathBuf = resolve(path);
-    let inventory = match dataset {
-        Checked::Mnist => inventory::of_mnist(&path),
-        Checked::Folder { attributes, exclude } => {
-            inventory::of_folder(&path, attributes, exclude).map_err(|error| vec![error])
-        }
-        Checked::Awa2 => inventory::of_awa2(&path).map_err(|error| vec![error]),
-        Checked::Apy => inventory::of_apy(&path).map_err(|error| vec![error]),
-        Checked::Features { attributes } => inventory::of_features(&path, attributes).map_err(|error| vec![error]),
-    };
-    match inventory {
+/// Checks every file of a dataset. `progress` is told how many images of how many have been read.
+pub fn check(source: &Source, progress: &(dyn Fn(usize, usize) + Sync)) -> Checkup {
+    match source.inventory() {
         Ok(inventory) => check_items(inventory, progress),
         // Nothing more can be read.
         Err(errors) => {
@@ -185,6 +151,6 @@ fn examine(pictures: &Pictures, item: &Item) -> Result<Trace, Vec<DataError>> {
         }
     }
     // Handwritten digits are all near duplicates of each other, and rows of numbers have no hash.
-    let perceptual_hash = if image.channels == 3 { PerceptualHash::of(&image) } else { None };
+    let perceptual_hash = if image.channels == Channels::Rgb { PerceptualHash::of(&image) } else { None };
     Ok(Trace { content: *content(&image).as_bytes(), perceptual_hash })
 }

@@ -3,7 +3,7 @@
 use crate::catalogue::Catalogue;
 use crate::class::ClassId;
 use crate::data::formats::files::{Files, is_image};
-use crate::data::{Image, Sample, Subset};
+use crate::data::{Channels, Image, Sample, Subset};
 use crate::error::DataError;
 use std::collections::BTreeMap;
 
@@ -60,6 +60,32 @@ pub(crate) fn fault(files: &Files, name: &str, expected: &str, found: &str, hint
     }
 }
 
+/// What all datasets of photos in their field `photos`, with a `catalogue` beside it, have in common.
+macro_rules! as_the_photos {
+    () => {
+        fn catalogue(&self) -> &$crate::catalogue::Catalogue {
+            &self.catalogue
+        }
+
+        fn samples(&self, subset: $crate::data::Subset) -> &[$crate::data::Sample] {
+            self.photos.samples(subset)
+        }
+
+        fn image(&self, sample: &$crate::data::Sample) -> Result<$crate::data::Image, $crate::error::DataError> {
+            self.photos.image(sample)
+        }
+
+        fn name(&self, sample: &$crate::data::Sample) -> String {
+            self.photos.name(sample).to_owned()
+        }
+
+        fn channels(&self) -> $crate::data::Channels {
+            $crate::data::Channels::Rgb
+        }
+    };
+}
+pub(crate) use as_the_photos;
+
 /// The photos of both sides.
 pub(crate) struct Photos {
     files: Files,
@@ -101,7 +127,7 @@ impl Photos {
     /// Reads one photo, in colour.
     pub(crate) fn image(&self, sample: &Sample) -> Result<Image, DataError> {
         let name = self.name(sample);
-        Image::decode(&self.files.read(name)?, 3, &self.files.path(name))
+        Image::decode(&self.files.read(name)?, Channels::Rgb, &self.files.path(name))
     }
 }
 

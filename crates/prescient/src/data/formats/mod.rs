@@ -1,5 +1,9 @@
 //! Files of others: archives, idx, NumPy's and MATLAB's arrays.
 
+#[cfg(feature = "archives")]
+pub(crate) mod archive;
+#[cfg(not(feature = "archives"))]
+#[path = "no_archive.rs"]
 pub(crate) mod archive;
 pub(crate) mod files;
 pub(crate) mod idx;

@@ -1,7 +1,7 @@
 //! Which window of an image becomes a square of a fixed size: a random one for training, the middle for evaluation.
 
-use crate::data::Image;
 use crate::data::transforms::resize::resize;
+use crate::data::{Channels, Image};
 use crate::seeds::Stream;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -142,9 +142,12 @@ pub struct CropParams {
 
 impl View {
     /// How many bytes one image of so many channels is once it is cropped and resized.
-    pub fn bytes(&self, channels: u8) -> usize {
-        let (channels, size) = (usize::from(channels), self.size as usize);
-        if channels == usize::from(Image::NUMBERS) { channels * size } else { channels * size * size }
+    pub fn bytes(&self, channels: Channels) -> usize {
+        let size = self.size as usize;
+        match channels {
+            Channels::Grey | Channels::Rgb => channels.bytes() * size * size,
+            Channels::Features => channels.bytes() * size,
+        }
     }
 
     /// The crop of a training image of this size, drawn from `stream`.
@@ -180,9 +183,8 @@ impl View {
 
     /// The crop of an image: `channels × size × size` bytes, appended to `out`; of a row of numbers, the numbers.
     pub fn render(&self, image: &Image, params: CropParams, out: &mut Vec<u8>) {
-        if image.channels == Image::NUMBERS {
-            out.extend_from_slice(&image.pixels);
-            return;
+        if image.channels == Channels::Features {
+            return out.extend_from_slice(&image.pixels);
         }
         let CropParams { window, shift, flip } = params;
         let whole = Window::middle(image.width, image.height, (f64::from(image.width), f64::from(image.height)));
@@ -206,11 +208,11 @@ impl View {
     }
 
     /// Pixels side by side become planes one after the other, moved and mirrored on the way.
-    fn planes(&self, pixels: &[u8], channels: u8, shift: (i64, i64), flip: bool, out: &mut Vec<u8>) {
+    fn planes(&self, pixels: &[u8], channels: Channels, shift: (i64, i64), flip: bool, out: &mut Vec<u8>) {
         match channels {
-            1 => self.planes_of::<1>(pixels, shift, flip, out),
-            3 => self.planes_of::<3>(pixels, shift, flip, out),
-            other => unreachable!("images are grey or in colour, not of {other} channels"),
+            Channels::Grey => self.planes_of::<1>(pixels, shift, flip, out),
+            Channels::Rgb => self.planes_of::<3>(pixels, shift, flip, out),
+            Channels::Features => unreachable!("rows of features are not cropped"),
         }
     }
 
@@ -283,7 +285,7 @@ mod tests {
     /// Two by two pixels, three channels: pixel p has the bytes 10p, 10p + 1, 10p + 2.
     fn tiny() -> Image {
         let pixels = (0..4).flat_map(|p| [10 * p, 10 * p + 1, 10 * p + 2]).collect();
-        Image { width: 2, height: 2, channels: 3, pixels }
+        Image { width: 2, height: 2, channels: Channels::Rgb, pixels }
     }
 
     #[test]
@@ -304,19 +306,24 @@ mod tests {
 
     #[test]
     fn a_shift_moves_black_in() {
-        let image = Image { width: 2, height: 2, channels: 1, pixels: vec![1, 2, 3, 4].into() };
+        let image = Image { width: 2, height: 2, channels: Channels::Grey, pixels: vec![1, 2, 3, 4].into() };
         let mut out = Vec::new();
-        view(2, Crop::None, false).planes(&image.pixels, 1, (1, 0), false, &mut out);
+        view(2, Crop::None, false).planes(&image.pixels, Channels::Grey, (1, 0), false, &mut out);
         assert_eq!(out, [0, 1, 0, 3]);
         out.clear();
-        view(2, Crop::None, false).planes(&image.pixels, 1, (0, -1), false, &mut out);
+        view(2, Crop::None, false).planes(&image.pixels, Channels::Grey, (0, -1), false, &mut out);
         assert_eq!(out, [3, 4, 0, 0]);
     }
 
     #[test]
     fn a_test_view_is_the_middle() {
         // Four columns, two rows: the middle square is columns 1 and 2.
-        let image = Image { width: 4, height: 2, channels: 1, pixels: vec![0, 50, 100, 150, 0, 60, 110, 150].into() };
+        let image = Image {
+            width: 4,
+            height: 2,
+            channels: Channels::Grey,
+            pixels: vec![0, 50, 100, 150, 0, 60, 110, 150].into(),
+        };
         let mut out = Vec::new();
         let view = view(2, Crop::None, false);
         view.render(&image, view.eval_crop(4, 2), &mut out);
@@ -341,7 +348,7 @@ mod tests {
                 }
             }
             let mut out = Vec::new();
-            view(size as u32, Crop::None, false).planes(&pixels, channels as u8, (right, down), flip, &mut out);
+            view(size as u32, Crop::None, false).planes(&pixels, if grey { Channels::Grey } else { Channels::Rgb }, (right, down), flip, &mut out);
             prop_assert_eq!(out, expected);
         }
 
@@ -355,7 +362,7 @@ mod tests {
 
         #[test]
         fn every_view_has_its_size(width in 1u32..80, height in 1u32..80, size in 1u32..40, resize in 0u32..8, seed: u64) {
-            let image = Image { width, height, channels: 3, pixels: vec![128; (width * height * 3) as usize].into() };
+            let image = Image { width, height, channels: Channels::Rgb, pixels: vec![128; (width * height * 3) as usize].into() };
             for crop in [Crop::None, Crop::Shift { pixels: 3 }, Crop::Resized { area: 0.08 }] {
                 let view = View { size, resize: size + resize, augmentation: Augmentation { crop, flip: true } };
                 let mut out = Vec::new();

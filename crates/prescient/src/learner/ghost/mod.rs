@@ -131,7 +131,7 @@ fn beginning(
     device: Device,
 ) -> Result<(Network, CosineClassifier, Imagination), LearnError> {
     let ModelSettings { extractor, learned_scale } = settings.model;
-    let (channels, size) = (usize::from(sealed.channels()), settings.view.size as usize);
+    let (channels, size) = (sealed.channels().count(), settings.view.size as usize);
     let first_weights = seeds.number("first weights", 0);
     let network = Network::new(extractor, channels, size, settings.compute, device, first_weights);
     let imagination = Imagination::new(settings, sealed, network.width(), seeds, device)?;

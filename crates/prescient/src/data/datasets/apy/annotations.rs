@@ -151,6 +151,7 @@ fn malformed(files: &Files, name: &str, line: Option<usize>, expected: String, f
 mod tests {
     use super::*;
     use crate::class::ClassId;
+    use crate::data::Channels;
 
     fn read(text: &str) -> Result<Object, (String, String)> {
         let names = |names: [&str; 2]| names.map(String::from);
@@ -183,7 +184,7 @@ mod tests {
     /// Pixels 2 and 3 of each row, rows 1 and 2, counted from 1.
     #[test]
     fn a_box_has_both_its_ends() {
-        let photo = Image { width: 4, height: 3, channels: 1, pixels: (0..12).collect() };
+        let photo = Image { width: 4, height: 3, channels: Channels::Grey, pixels: (0..12).collect() };
         let cut = |left, top, right, bottom| Bounds { left, top, right, bottom }.cut(&photo);
         assert_eq!(cut(2, 1, 3, 2).expect("a part").pixels[..], [1, 2, 5, 6]);
         assert_eq!(cut(4, 3, 9, 9).expect("the corner").pixels[..], [11]);

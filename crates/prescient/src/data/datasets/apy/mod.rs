@@ -10,21 +10,26 @@
 //! training side.
 
 mod annotations;
+mod check;
 mod sides;
 
 pub(crate) use annotations::{Annotations, Object, SOURCES};
 
 use crate::catalogue::{Catalogue, Scale};
 use crate::class::ClassId;
+use crate::data::check::Inventory;
 use crate::data::datasets::photos::fault;
 use crate::data::datasets::shares::SPLIT_SEED;
 use crate::data::formats::files::Files;
-use crate::data::{Dataset, Image, Normalization, Sample, Subset};
+use crate::data::{
+    Channels, Dataset, DatasetInfo, DatasetKind, DatasetOptions, Image, Normalization, Sample, Subset, resolve_or,
+};
 use crate::error::DataError;
 use crate::scenario::{Order, zero_shot_order};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const LAYOUT: &str = "aP&Y is expected as its annotation files, `VOCdevkit/VOC2008/JPEGImages` and `ayahoo_test_images` in \
                       one folder; `prescient data get apy` says where they come from";
@@ -62,6 +67,29 @@ impl Default for ApySettings {
     }
 }
 
+impl DatasetKind for ApySettings {
+    const INFO: DatasetInfo = DatasetInfo {
+        name: "apy",
+        about: "Attribute Pascal and Yahoo: 15,339 objects of 32 classes cut out of photos, 64 attributes",
+        needs: "the annotation files, VOC2008 and `ayahoo_test_images` in the folder `path`, else in `apy` below the data \
+                root",
+        photos: true,
+        in_memory: false,
+    };
+
+    fn with(options: DatasetOptions) -> Self {
+        Self { path: options.path, scale: options.scale.unwrap_or(Self::default().scale) }
+    }
+
+    fn open(&self) -> Result<Arc<dyn Dataset>, DataError> {
+        Ok(Arc::new(Apy::open(&resolve_or(self.path.as_deref(), "apy"), self)?))
+    }
+
+    fn inventory(&self) -> Result<Inventory, Vec<DataError>> {
+        check::inventory(&resolve_or(self.path.as_deref(), "apy")).map_err(|error| vec![error])
+    }
+}
+
 /// Attribute Pascal and Yahoo.
 pub struct Apy {
     files: Files,
@@ -74,6 +102,8 @@ pub struct Apy {
 struct Side {
     samples: Vec<Sample>,
     objects: Vec<Object>,
+    /// The photo of each object, counted through the side.
+    photos: Vec<u64>,
 }
 
 impl Apy {
@@ -136,7 +166,10 @@ impl Side {
             let class = ClassId(object.class as u16);
             Sample { subset, index, class }
         });
-        Self { samples: samples.collect(), objects: objects.into_iter().cloned().collect() }
+        let names: BTreeSet<&str> = objects.iter().map(|object| object.photo.as_str()).collect();
+        let numbers: BTreeMap<&str, u64> = names.into_iter().zip(0..).collect();
+        let photos = objects.iter().map(|object| numbers[object.photo.as_str()]).collect();
+        Self { samples: samples.collect(), photos, objects: objects.into_iter().cloned().collect() }
     }
 }
 
@@ -161,8 +194,8 @@ impl Dataset for Apy {
         format!("{photo}:{},{},{},{}", bounds.left, bounds.top, bounds.right, bounds.bottom)
     }
 
-    fn channels(&self) -> u8 {
-        3
+    fn channels(&self) -> Channels {
+        Channels::Rgb
     }
 
     /// The authors'.
@@ -176,6 +209,11 @@ impl Dataset for Apy {
 
     fn resize(&self) -> u32 {
         256
+    }
+
+    /// Objects of one photo belong together.
+    fn group(&self, sample: &Sample) -> u64 {
+        self.side(sample.subset).photos[sample.index as usize]
     }
 
     fn order(&self, order: &Order) -> Option<Vec<ClassId>> {

@@ -8,6 +8,7 @@
 //!
 //! It comes without a split of its own images: each class is dealt out four to one, by a seed (errata 10).
 
+mod check;
 mod matrix;
 mod published;
 
@@ -17,15 +18,17 @@ pub(crate) use published::SIZES;
 
 use crate::catalogue::{Catalogue, Scale};
 use crate::class::ClassId;
-use crate::data::datasets::photos::{Photos, Survey, fault, images_of_class};
+use crate::data::check::Inventory;
+use crate::data::datasets::photos::{Photos, Survey, as_the_photos, fault, images_of_class};
 use crate::data::datasets::shares::{SPLIT_SEED, four_fifths};
 use crate::data::formats::files::Files;
-use crate::data::{Dataset, Image, Normalization, Sample, Subset};
+use crate::data::{Dataset, DatasetInfo, DatasetKind, DatasetOptions, Normalization, resolve_or};
 use crate::error::DataError;
 use crate::scenario::{Order, zero_shot_order};
 use crate::seeds::Seeds;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const LAYOUT: &str = "AwA2's photos are expected as `JPEGImages/CLASS/CLASS_NNNNN.jpg`, a folder for each line of \
                       `classes.txt`; `prescient data get awa2` says where they come from";
@@ -47,6 +50,29 @@ pub struct Awa2Settings {
 impl Default for Awa2Settings {
     fn default() -> Self {
         Self { path: None, attributes: Matrix::Continuous, scale: Scale::UnitL2 }
+    }
+}
+
+impl DatasetKind for Awa2Settings {
+    const INFO: DatasetInfo = DatasetInfo {
+        name: "awa2",
+        about: "Animals with Attributes 2: 37,322 photos of 50 animals, 85 attributes",
+        needs: "the unpacked archive, or the .zip itself, as `path`, else as `awa2` below the data root",
+        photos: true,
+        in_memory: false,
+    };
+
+    fn with(options: DatasetOptions) -> Self {
+        let usual = Self::default();
+        Self { path: options.path, scale: options.scale.unwrap_or(usual.scale), ..usual }
+    }
+
+    fn open(&self) -> Result<Arc<dyn Dataset>, DataError> {
+        Ok(Arc::new(Awa2::open(&resolve_or(self.path.as_deref(), "awa2"), self)?))
+    }
+
+    fn inventory(&self) -> Result<Inventory, Vec<DataError>> {
+        check::inventory(&resolve_or(self.path.as_deref(), "awa2")).map_err(|error| vec![error])
     }
 }
 
@@ -154,25 +180,7 @@ fn standard(files: &Files, listed: &[String]) -> Result<Vec<String>, DataError> 
 }
 
 impl Dataset for Awa2 {
-    fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
-    }
-
-    fn samples(&self, subset: Subset) -> &[Sample] {
-        self.photos.samples(subset)
-    }
-
-    fn image(&self, sample: &Sample) -> Result<Image, DataError> {
-        self.photos.image(sample)
-    }
-
-    fn name(&self, sample: &Sample) -> String {
-        self.photos.name(sample).to_owned()
-    }
-
-    fn channels(&self) -> u8 {
-        3
-    }
+    as_the_photos!();
 
     /// The authors'.
     fn normalization(&self) -> Normalization {

@@ -11,12 +11,16 @@ mod xlsa17;
 
 use crate::catalogue::{AttributeSource, Catalogue, Scale, class_information};
 use crate::class::ClassId;
-use crate::data::{Dataset, Image, Normalization, Sample, Subset};
+use crate::data::check::{Finding, Inventory, Kind, warnings};
+use crate::data::{
+    Channels, Dataset, DatasetInfo, DatasetKind, DatasetOptions, Image, Normalization, Sample, Subset, resolve,
+};
 use crate::error::DataError;
 use crate::scenario::Order;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use table::Table;
 
 /// Where features, classes and attributes are.
@@ -37,6 +41,34 @@ impl FeaturesSettings {
     /// Features alone: nothing is known of their classes but what comes with them.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), attributes: Vec::new(), scale: Scale::default() }
+    }
+}
+
+impl DatasetKind for FeaturesSettings {
+    const INFO: DatasetInfo = DatasetInfo {
+        name: "features",
+        about: "features that were computed elsewhere, a row a sample, instead of images: protocols in minutes",
+        needs: "`train.npy`, `test.npy`, `train.txt` and `test.txt` in the folder `path`, or xlsa17's `res101.mat` and \
+                `att_splits.mat`; or a `.safetensors`",
+        photos: false,
+        in_memory: true,
+    };
+
+    fn with(options: DatasetOptions) -> Self {
+        let path = options.path.unwrap_or_else(|| PathBuf::from("."));
+        Self { attributes: options.attributes, scale: options.scale.unwrap_or_default(), ..Self::new(path) }
+    }
+
+    fn open(&self) -> Result<Arc<dyn Dataset>, DataError> {
+        Ok(Arc::new(Features::open(&resolve(&self.path), self)?))
+    }
+
+    /// An item is a row.
+    fn inventory(&self) -> Result<Inventory, Vec<DataError>> {
+        let (dataset, faults) = Features::survey(&resolve(&self.path), self).map_err(|error| vec![error])?;
+        let mut findings: Vec<Finding> = faults.iter().map(|error| Finding::fault(Kind::Image, error)).collect();
+        findings.extend(warnings(dataset.catalogue()));
+        Ok(Inventory { findings, ..Inventory::of_dataset(Arc::new(dataset)) })
     }
 }
 
@@ -155,7 +187,7 @@ impl Dataset for Features {
     }
 
     fn image(&self, sample: &Sample) -> Result<Image, DataError> {
-        Ok(Image::of_numbers(self.side(sample.subset).table.row(sample.index as usize)))
+        Ok(Image::of_features(self.side(sample.subset).table.row(sample.index as usize)))
     }
 
     /// As in `train[12]`, NumPy's way; or the name of the photo a row was computed from.
@@ -163,8 +195,8 @@ impl Dataset for Features {
         self.side(sample.subset).table.name(sample.index as usize)
     }
 
-    fn channels(&self) -> u8 {
-        Image::NUMBERS
+    fn channels(&self) -> Channels {
+        Channels::Features
     }
 
     /// Numbers are taken as they are.

@@ -41,7 +41,7 @@ fn says(files: &[(&str, &[u8])]) -> String {
 
 fn numbers(features: &Features, subset: Subset, row: usize) -> Vec<f32> {
     let image = features.image(&features.samples(subset)[row]).expect("in memory");
-    assert_eq!((image.width, image.height, image.channels), (features.size(), 1, Image::NUMBERS));
+    assert_eq!((image.width, image.height, image.channels), (features.size(), 1, Channels::Features));
     image.pixels.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 

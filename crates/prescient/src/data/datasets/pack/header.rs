@@ -8,7 +8,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::class::ClassId;
-use crate::data::Normalization;
+use crate::data::{Channels, Normalization};
 use crate::error::DataError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -23,9 +23,9 @@ const TAIL: usize = 8 + 32;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Header {
-    pub(crate) channels: u8,
+    pub(crate) channels: Channels,
     pub(crate) normalization: Normalization,
-    /// The size at which images are looked at.
+    /// The side of the square that a model takes.
     pub(crate) size: u32,
     /// The shorter side to which test images are scaled first.
     pub(crate) resize: u32,
@@ -52,15 +52,17 @@ pub(crate) struct Entry {
     pub(crate) height: u32,
     /// Where its pixels begin.
     pub(crate) at: u64,
+    /// Which images of its side it belongs together with.
+    pub(crate) group: u64,
     /// The first 8 bytes of the BLAKE3 digest of its pixels.
     pub(crate) check: u64,
 }
 
 impl Entry {
     /// How many bytes its pixels take; none where no machine could hold them.
-    pub(crate) fn bytes(&self, channels: u8) -> Option<usize> {
+    pub(crate) fn bytes(&self, channels: Channels) -> Option<usize> {
         let area = (self.width as usize).checked_mul(self.height as usize)?;
-        area.checked_mul(usize::from(channels))
+        area.checked_mul(channels.bytes())
     }
 }
 
@@ -125,12 +127,12 @@ impl Header {
             return Err("a table of attributes that has holes".to_owned());
         }
         let numbers = self.normalization.mean.iter().chain(&self.normalization.std);
-        if ![1, 3].contains(&self.channels)
+        if self.channels == Channels::Features
             || !(1..=self.resize).contains(&self.size)
             || numbers.into_iter().any(|number| !number.is_finite())
             || self.normalization.std.contains(&0.0)
         {
-            return Err("images that cannot be looked at".to_owned());
+            return Err("images that cannot be used".to_owned());
         }
         let all: BTreeSet<ClassId> = (0..classes).map(|class| ClassId(class as u16)).collect();
         for order in [&self.standard, &self.proposed].into_iter().flatten() {

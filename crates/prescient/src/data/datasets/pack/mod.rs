@@ -11,7 +11,9 @@ pub use write::{Fit, pack};
 
 use crate::catalogue::Catalogue;
 use crate::class::ClassId;
-use crate::data::{Dataset, Image, Normalization, Sample, Subset};
+use crate::data::{
+    Channels, Dataset, DatasetInfo, DatasetKind, DatasetOptions, Image, Normalization, Sample, Subset, resolve,
+};
 use crate::error::DataError;
 use crate::scenario::Order;
 use bytes::Bytes;
@@ -19,6 +21,7 @@ use header::{Entry, Header};
 use mapped::Mapped;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where the pack is.
@@ -27,6 +30,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct PackSettings {
     /// The file.
     pub path: PathBuf,
+}
+
+impl DatasetKind for PackSettings {
+    const INFO: DatasetInfo = DatasetInfo {
+        name: "pack",
+        about: "photos of any of these, decoded and resized once: loads at memory speed",
+        needs: "the file `path`, which `prescient data pack` writes",
+        photos: true,
+        in_memory: true,
+    };
+
+    fn with(options: DatasetOptions) -> Self {
+        Self { path: options.path.unwrap_or_default() }
+    }
+
+    fn open(&self) -> Result<Arc<dyn Dataset>, DataError> {
+        Ok(Arc::new(Pack::open(&resolve(&self.path))?))
+    }
 }
 
 /// A pack, open.
@@ -112,7 +133,7 @@ impl Dataset for Pack {
         self.side(sample.subset).1[sample.index as usize].name.clone()
     }
 
-    fn channels(&self) -> u8 {
+    fn channels(&self) -> Channels {
         self.header.channels
     }
 
@@ -126,6 +147,11 @@ impl Dataset for Pack {
 
     fn resize(&self) -> u32 {
         self.header.resize
+    }
+
+    /// As in the dataset that was packed.
+    fn group(&self, sample: &Sample) -> u64 {
+        self.side(sample.subset).1[sample.index as usize].group
     }
 
     fn order(&self, order: &Order) -> Option<Vec<ClassId>> {
@@ -159,7 +185,7 @@ mod tests {
         let (drawn, pack) = (drawn(), Pack::open(&path).expect("a pack"));
         assert_eq!(fingerprint(&pack), fingerprint(&drawn));
         assert_eq!(pack.catalogue(), drawn.catalogue());
-        assert_eq!((pack.size(), pack.channels(), pack.normalization()), (32, 3, drawn.normalization()));
+        assert_eq!((pack.size(), pack.channels(), pack.normalization()), (32, Channels::Rgb, drawn.normalization()));
         for subset in [Subset::Train, Subset::Test] {
             assert_eq!(pack.samples(subset), drawn.samples(subset));
             for sample in pack.samples(subset) {
@@ -171,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_pack_is_looked_at_in_its_own_size() {
+    fn a_smaller_pack_is_used_in_its_own_size() {
         let (_folder, path) = packed(Fit { size: 16, whole: false });
         let pack = Pack::open(&path).expect("a pack");
         let image = pack.image(&pack.samples(Subset::Test)[3]).expect("pixels");
@@ -221,10 +247,10 @@ mod tests {
     #[test]
     fn a_header_that_lies_is_told() {
         let good = serde_json::json!({
-            "channels": 1, "normalization": { "mean": [0, 0, 0], "std": [1, 1, 1] }, "size": 1, "resize": 1,
+            "channels": "grey", "normalization": { "mean": [0, 0, 0], "std": [1, 1, 1] }, "size": 1, "resize": 1,
             "classes": ["a"], "attributes": ["x"], "rows": [[1.5]], "standard": null, "proposed": [0],
-            "train": [{ "name": "1", "class": 0, "width": 2, "height": 1, "at": 16, "check": 0 }],
-            "test": [{ "name": "2", "class": 0, "width": 1, "height": 1, "at": 17, "check": 0 }],
+            "train": [{ "name": "1", "class": 0, "width": 2, "height": 1, "at": 16, "group": 0, "check": 0 }],
+            "test": [{ "name": "2", "class": 0, "width": 1, "height": 1, "at": 17, "group": 0, "check": 0 }],
         });
         let open = |header: &serde_json::Value| {
             Pack::from_bytes(framed(&[7, 8], header.to_string().as_bytes()), Path::new("a.pack"))
@@ -232,7 +258,7 @@ mod tests {
         assert!(open(&good).is_ok());
         let huge = u64::MAX;
         for (at, value) in [
-            ("/channels", serde_json::json!(2)),
+            ("/channels", serde_json::json!("features")),
             ("/normalization/std/1", serde_json::json!(0)),
             ("/size", serde_json::json!(2)),
             ("/classes", serde_json::json!(["a", "b"])),

@@ -2,7 +2,7 @@
 
 use crate::data::datasets::pack::header::{self, Entry, Header, MAGIC};
 use crate::data::transforms::resize::resized;
-use crate::data::{Dataset, Image, Sample, Subset, Window};
+use crate::data::{Channels, Dataset, Image, Sample, Subset, Window};
 use crate::error::DataError;
 use crate::scenario::Order;
 use rayon::prelude::*;
@@ -29,6 +29,9 @@ pub fn pack(
     fit: Fit,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(), DataError> {
+    if dataset.channels() == Channels::Features {
+        return Err(DataError::NoImages);
+    }
     let name = out.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let made = out.with_file_name(format!("{name}.{}.tmp", std::process::id()));
     let written =
@@ -59,8 +62,8 @@ fn write(
             let images: Vec<Image> = part.par_iter().map(fitted).collect::<Result<_, _>>()?;
             for (sample, Image { width, height, pixels, .. }) in part.iter().zip(images) {
                 put(&pixels)?;
-                let (name, check) = (dataset.name(sample), header::check(&pixels));
-                side.push(Entry { name, class: sample.class, width, height, at, check });
+                let (name, group, check) = (dataset.name(sample), dataset.group(sample), header::check(&pixels));
+                side.push(Entry { name, class: sample.class, width, height, at, group, check });
                 at += pixels.len() as u64;
             }
             done += part.len();
@@ -124,7 +127,7 @@ mod tests {
     /// 40 × 20 with the shorter side to 10 is 20 × 10, its middle square 10 × 10; to 30 it stays 40 × 20, or 20 × 20.
     #[test]
     fn the_shorter_side_fits() {
-        let image = Image { width: 40, height: 20, channels: 3, pixels: vec![9; 40 * 20 * 3].into() };
+        let image = Image { width: 40, height: 20, channels: Channels::Rgb, pixels: vec![9; 40 * 20 * 3].into() };
         let shape = |size, whole| {
             let fitted = fitted(&image, Fit { size, whole });
             assert_eq!(fitted.pixels, vec![9; (fitted.width * fitted.height * 3) as usize]);
@@ -136,7 +139,7 @@ mod tests {
 
     fn scattered(width: u32, height: u32) -> Image {
         let pixels = (0..width * height * 3).map(|at| (at.wrapping_mul(2_654_435_761) >> 23) as u8).collect();
-        Image { width, height, channels: 3, pixels }
+        Image { width, height, channels: Channels::Rgb, pixels }
     }
 
     proptest! {

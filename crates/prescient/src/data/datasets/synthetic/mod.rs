@@ -10,13 +10,14 @@ mod shapes;
 
 use crate::catalogue::{Catalogue, Scale};
 use crate::class::ClassId;
-use crate::data::{Dataset, Image, Normalization, Sample, Subset};
+use crate::data::{Channels, Dataset, DatasetInfo, DatasetKind, DatasetOptions, Image, Normalization, Sample, Subset};
 use crate::error::DataError;
 use crate::seeds::Seeds;
 use bytes::Bytes;
 use classes::CLASSES;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Which images are drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +37,25 @@ impl Default for SyntheticSettings {
 
 /// The seed of the drawing.
 const SEED: u64 = 0;
+
+impl DatasetKind for SyntheticSettings {
+    const INFO: DatasetInfo = DatasetInfo {
+        name: "synthetic",
+        about: "small colour images whose classes are combinations of attributes, drawn from a seed",
+        needs: "nothing",
+        photos: false,
+        in_memory: true,
+    };
+
+    fn with(options: DatasetOptions) -> Self {
+        let usual = Self::default();
+        Self { train: options.per_class.unwrap_or(usual.train), ..usual }
+    }
+
+    fn open(&self) -> Result<Arc<dyn Dataset>, DataError> {
+        Ok(Arc::new(Synthetic::new(self)))
+    }
+}
 
 /// The drawn dataset: 24 classes, 32×32 pixels, in colour.
 pub struct Synthetic {
@@ -103,7 +123,7 @@ impl Dataset for Synthetic {
     fn image(&self, sample: &Sample) -> Result<Image, DataError> {
         let from = sample.index as usize * draw::BYTES;
         let pixels = self.side(sample.subset).pixels.slice(from..from + draw::BYTES);
-        Ok(Image { width: draw::SIDE as u32, height: draw::SIDE as u32, channels: 3, pixels })
+        Ok(Image { width: draw::SIDE as u32, height: draw::SIDE as u32, channels: Channels::Rgb, pixels })
     }
 
     fn name(&self, sample: &Sample) -> String {
@@ -115,8 +135,8 @@ impl Dataset for Synthetic {
         format!("{side}/{}/{within:04}", self.catalogue.name(sample.class))
     }
 
-    fn channels(&self) -> u8 {
-        3
+    fn channels(&self) -> Channels {
+        Channels::Rgb
     }
 
     /// Measured over the training images of the default settings.

@@ -17,7 +17,7 @@ mod portable;
 mod tests;
 mod weights;
 
-use crate::data::{Image, Window};
+use crate::data::{Channels, Image, Window};
 use std::cell::RefCell;
 use weights::Weights;
 
@@ -73,7 +73,7 @@ pub(crate) fn resize(image: &Image, window: Window, (width, height): (u32, u32),
 
 /// The same as an image of its own.
 pub(crate) fn resized(image: &Image, window: Window, (width, height): (u32, u32)) -> Image {
-    let channels = usize::from(image.channels);
+    let channels = image.channels.count();
     let mut planes = vec![0; channels * width as usize * height as usize];
     resize(image, window, (width, height), false, &mut planes);
     let plane = planes.len() / channels;
@@ -88,19 +88,19 @@ impl Workspace {
     /// With the weights as they are; in wide registers if they are allowed, there, and of use.
     fn resize(&mut self, image: &Image, out: &mut [u8], allow_wide: bool) {
         let Self { across, down, between, .. } = self;
-        let (channels, columns) = (usize::from(image.channels), across.first.len().next_multiple_of(COLUMNS));
+        let (channels, columns) = (image.channels.count(), across.first.len().next_multiple_of(COLUMNS));
         assert_eq!(out.len(), channels * across.first.len() * down.first.len(), "there is room for every plane");
         between.resize((down.end - down.start) * channels * columns, 0);
         let stride = image.width as usize * channels;
         let pixels = &image.pixels[down.start * stride + across.start * channels..];
         let needed = (across.end - across.start) * channels;
         let work = Work { pixels, stride, needed, across, down, between, columns, out };
-        match channels {
-            1 => work.portable::<1>(),
+        match image.channels {
+            Channels::Grey => work.portable::<1>(),
             #[cfg(target_arch = "x86_64")]
-            3 if allow_wide && avx2::detect().is_some() => work.avx2(&mut self.lanes),
-            3 => work.portable::<3>(),
-            other => unreachable!("images are grey or in colour, not of {other} channels"),
+            Channels::Rgb if allow_wide && avx2::detect().is_some() => work.avx2(&mut self.lanes),
+            Channels::Rgb => work.portable::<3>(),
+            Channels::Features => unreachable!("rows of features are not resized"),
         }
     }
 }

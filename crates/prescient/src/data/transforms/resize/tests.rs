@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn planes(image: &Image, window: Window, size: u32, mirrored: bool) -> Vec<u8> {
-    let mut out = vec![0; usize::from(image.channels) * (size * size) as usize];
+    let mut out = vec![0; image.channels.count() * (size * size) as usize];
     resize(image, window, (size, size), mirrored, &mut out);
     out
 }
@@ -15,8 +15,8 @@ fn whole(image: &Image) -> Window {
 
 /// An image without two neighbours alike.
 fn scattered(width: u32, height: u32, grey: bool, seed: u64) -> Image {
-    let channels = if grey { 1 } else { 3 };
-    let count = (width * height) as usize * usize::from(channels);
+    let channels = if grey { Channels::Grey } else { Channels::Rgb };
+    let count = (width * height) as usize * channels.count();
     let pixels = (0..count as u64).map(|i| (i.wrapping_mul(seed | 1) >> 7) as u8).collect();
     Image { width, height, channels, pixels }
 }
@@ -25,7 +25,7 @@ fn scattered(width: u32, height: u32, grey: bool, seed: u64) -> Image {
 /// 0, 25, 75, 100, the first and last being nearest to the edge.
 #[test]
 fn an_enlargement_by_hand() {
-    let image = Image { width: 2, height: 2, channels: 1, pixels: vec![0, 100, 0, 100].into() };
+    let image = Image { width: 2, height: 2, channels: Channels::Grey, pixels: vec![0, 100, 0, 100].into() };
     assert_eq!(planes(&image, whole(&image), 4, false), [0, 25, 75, 100].repeat(4));
     assert_eq!(planes(&image, whole(&image), 4, true), [100, 75, 25, 0].repeat(4));
 }
@@ -34,14 +34,14 @@ fn an_enlargement_by_hand() {
 /// (3·0 + 3·40 + 80) / 7 = 28.57.
 #[test]
 fn a_reduction_by_hand() {
-    let image = Image { width: 4, height: 1, channels: 1, pixels: vec![0, 40, 80, 120].into() };
+    let image = Image { width: 4, height: 1, channels: Channels::Grey, pixels: vec![0, 40, 80, 120].into() };
     assert_eq!(planes(&image, whole(&image), 2, false)[..2], [29, 91]);
 }
 
 /// 2 × 1 pixels to 3 × 1: the middle is half of each.
 #[test]
 fn an_image_keeps_its_channels_side_by_side() {
-    let image = Image { width: 2, height: 1, channels: 3, pixels: vec![0, 10, 20, 100, 110, 120].into() };
+    let image = Image { width: 2, height: 1, channels: Channels::Rgb, pixels: vec![0, 10, 20, 100, 110, 120].into() };
     let wider = resized(&image, whole(&image), (3, 1));
     assert_eq!((wider.width, wider.height), (3, 1));
     assert_eq!(wider.pixels[..], [0, 10, 20, 50, 60, 70, 100, 110, 120]);
@@ -57,7 +57,7 @@ fn by_definition(image: &Image, window: Window, size: u32) -> Vec<f64> {
         let sum: f64 = weights.iter().sum();
         weights.iter().map(|weight| weight / sum).collect()
     };
-    let channels = usize::from(image.channels);
+    let channels = image.channels.count();
     let mut out = Vec::new();
     for channel in 0..channels {
         for y in 0..size {
@@ -91,7 +91,7 @@ proptest! {
         workspace.across.fill(width, start, extent, size.0, mirrored);
         workspace.down.fill(height, top * f64::from(height), (1.0 - top - bottom) * f64::from(height), size.1, false);
         let [portable, wide] = [false, true].map(|allow_wide| {
-            let mut out = vec![0; usize::from(image.channels) * (size.0 * size.1) as usize];
+            let mut out = vec![0; image.channels.count() * (size.0 * size.1) as usize];
             workspace.resize(&image, &mut out, allow_wide);
             out
         });
@@ -129,7 +129,7 @@ proptest! {
 
     #[test]
     fn what_is_flat_stays_as_it_is(width in 1u32..70, height in 1u32..70, size in 1u32..70, value: u8) {
-        let image = Image { width, height, channels: 3, pixels: vec![value; (width * height * 3) as usize].into() };
+        let image = Image { width, height, channels: Channels::Rgb, pixels: vec![value; (width * height * 3) as usize].into() };
         prop_assert!(planes(&image, whole(&image), size, false).iter().all(|&byte| byte == value));
     }
 }
