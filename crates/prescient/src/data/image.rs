@@ -36,6 +36,14 @@ impl Image {
     }
 
     /// Decodes a file's bytes (JPEG, PNG, BMP, GIF or WebP) to `channels` channels; `path` is named in the error.
+    ///
+    /// ```
+    /// use prescient::Image;
+    /// use std::path::Path;
+    ///
+    /// let error = Image::decode(b"no photo", 3, Path::new("cat.jpg")).unwrap_err();
+    /// assert!(error.to_string().contains("cat.jpg"));
+    /// ```
     pub fn decode(bytes: &[u8], channels: u8, path: &Path) -> Result<Self, DataError> {
         let image = image::load_from_memory(bytes)
             .map_err(|error| DataError::Image { path: path.to_owned(), reason: error.to_string().trim().to_owned() })?;

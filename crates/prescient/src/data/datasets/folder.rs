@@ -164,6 +164,7 @@ fn side(files: &Files, side: &str, faults: &mut Vec<DataError>) -> Classes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::required::real_data;
     use crate::class::ClassId;
     use std::fs;
     use std::io::Write;
@@ -421,17 +422,5 @@ mod tests {
             let image = data.image(sample).expect("an image");
             assert_eq!((image.width, image.height, image.channels), (64, 64, 3));
         }
-    }
-
-    /// A folder of the real data, where it is at hand.
-    fn real_data(sub: &str) -> Option<PathBuf> {
-        let root = std::env::var_os("PRESCIENT_DATA").map(PathBuf::from);
-        let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
-        let folder = root.join(sub);
-        if !folder.exists() {
-            eprintln!("left out: `{}` is not here", folder.display());
-            return None;
-        }
-        Some(folder)
     }
 }

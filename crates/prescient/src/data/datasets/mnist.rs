@@ -153,6 +153,7 @@ impl Dataset for Mnist {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::required::real_data;
     use flate2::Compression;
     use flate2::write::GzEncoder;
     use std::io::Write;
@@ -295,17 +296,5 @@ mod tests {
         assert_eq!(data.name(&first), "train/00000");
         let sum: f64 = data.train.pixels.iter().map(|&pixel| f64::from(pixel)).sum();
         assert!((sum / data.train.pixels.len() as f64 / 255.0 - 0.1307).abs() < 1e-4);
-    }
-
-    /// A folder of the real data, where it is at hand.
-    fn real_data(sub: &str) -> Option<PathBuf> {
-        let root = std::env::var_os("PRESCIENT_DATA").map(PathBuf::from);
-        let root = root.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
-        let folder = root.join(sub);
-        if !folder.exists() {
-            eprintln!("left out: `{}` is not here", folder.display());
-            return None;
-        }
-        Some(folder)
     }
 }
