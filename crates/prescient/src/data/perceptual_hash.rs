@@ -5,8 +5,8 @@
 //! survives another size, another compression and a little more light.
 
 use crate::data::Image;
-use fast_image_resize::images::{Image as Raster, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use crate::data::Window;
+use crate::data::transforms::resize::resized;
 use serde::{Deserialize, Serialize};
 
 /// Cells across and down; each is compared with its neighbour on the right and the one below.
@@ -51,7 +51,10 @@ impl PerceptualHash {
 
     /// The hash of an image; none if it is flat, for all flat images would have the same.
     pub fn of(image: &Image) -> Option<Self> {
-        let cells = reduced(image)?;
+        if image.width == 0 || image.height == 0 {
+            return None;
+        }
+        let cells = reduced(image).pixels;
         let at = |x: usize, y: usize| cells[y * (CELLS + 1) + x];
         let mut bits = 0u128;
         let mut most = 0;
@@ -73,23 +76,21 @@ impl PerceptualHash {
 }
 
 /// The image as 9 × 9 grey cells.
-fn reduced(image: &Image) -> Option<Vec<u8>> {
-    let grey: Vec<u8> = match image.channels {
-        1 => image.pixels.to_vec(),
-        channels => {
-            let pixels = image.pixels.chunks_exact(usize::from(channels));
+fn reduced(image: &Image) -> Image {
+    let grey = match image.channels {
+        1 => image.clone(),
+        _ => {
+            let pixels = image.pixels.as_chunks::<3>().0.iter();
             // The weights of Rec. 601, in whole numbers: the same on every machine.
-            pixels
-                .map(|p| ((299 * u32::from(p[0]) + 587 * u32::from(p[1]) + 114 * u32::from(p[2])) / 1000) as u8)
-                .collect()
+            let light = |&[red, green, blue]: &[u8; 3]| {
+                ((299 * u32::from(red) + 587 * u32::from(green) + 114 * u32::from(blue)) / 1000) as u8
+            };
+            Image { channels: 1, pixels: pixels.map(light).collect(), ..*image }
         }
     };
-    let source = ImageRef::new(image.width, image.height, &grey, PixelType::U8).ok()?;
-    let side = CELLS as u32 + 1;
-    let mut target = Raster::new(side, side, PixelType::U8);
-    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Box));
-    Resizer::new().resize(&source, &mut target, &options).ok()?;
-    Some(target.into_vec())
+    let (width, height) = (image.width, image.height);
+    let whole = Window::middle(width, height, (f64::from(width), f64::from(height)));
+    resized(&grey, whole, (CELLS as u32 + 1, CELLS as u32 + 1))
 }
 
 #[cfg(test)]

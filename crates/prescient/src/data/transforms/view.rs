@@ -1,4 +1,4 @@
-//! How an image is looked at: cut to a square of a fixed size, changed at random while learning, as is when tested.
+//! Which window of an image becomes a square of a fixed size: a random one for training, the middle for evaluation.
 
 use crate::data::Image;
 use crate::data::transforms::resize::resize;
@@ -21,17 +21,17 @@ pub struct Normalization {
 /// What is done to a training image at random.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Augmentation {
-    /// Which part of it is looked at.
+    /// Which part of it is used.
     pub crop: Crop,
     /// Whether every other image is mirrored. Not for digits or letters.
     pub flip: bool,
 }
 
-/// Which part of a training image is looked at. In a recipe it is one string: `none`, `shift 3` or `resized 0.25`.
+/// Which part of a training image is used. In a recipe it is one string: `none`, `shift 3` or `resized 0.25`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Crop {
-    /// What a test image shows too.
+    /// The same as of a test image.
     #[default]
     None,
     /// The test view, moved by at most so many pixels each way; what moves in is black.
@@ -130,8 +130,16 @@ pub struct Window {
     pub height: f64,
 }
 
-/// Which part of an image is looked at, and how: chosen before any pixel is touched, so that whoever has the pixels,
-/// a thread or a GPU, can do the looking.
+impl Window {
+    /// The middle of an image of `width` × `height` pixels, so far across and down.
+    pub(crate) fn middle(width: u32, height: u32, (across, down): (f64, f64)) -> Self {
+        let (left, top) = ((f64::from(width) - across) / 2.0, (f64::from(height) - down) / 2.0);
+        Self { left, top, width: across, height: down }
+    }
+}
+
+/// The crop of one image: chosen before any pixel is read, so that whoever has the pixels, a thread or a GPU, can
+/// resize them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CropParams {
     /// The part.
@@ -143,13 +151,13 @@ pub struct CropParams {
 }
 
 impl View {
-    /// How many bytes one image of so many channels is once it is seen.
+    /// How many bytes one image of so many channels is once it is cropped and resized.
     pub fn bytes(&self, channels: u8) -> usize {
         let (channels, size) = (usize::from(channels), self.size as usize);
         if channels == usize::from(Image::NUMBERS) { channels * size } else { channels * size * size }
     }
 
-    /// How a training image of this size is seen this time.
+    /// The crop of a training image of this size, drawn from `stream`.
     pub fn train_crop(&self, width: u32, height: u32, stream: &mut Stream) -> CropParams {
         let window = match self.augmentation.crop {
             Crop::Resized { area } => random_window(width, height, area, stream),
@@ -165,7 +173,7 @@ impl View {
         CropParams { window, shift, flip: self.augmentation.flip && stream.random::<bool>() }
     }
 
-    /// How an image is seen when it is tested or remembered.
+    /// The crop of an image that is evaluated or whose features are taken.
     pub fn eval_crop(&self, width: u32, height: u32) -> CropParams {
         CropParams { window: self.middle(width, height), shift: (0, 0), flip: false }
     }
@@ -175,25 +183,25 @@ impl View {
         CropParams { flip: true, ..self.eval_crop(width, height) }
     }
 
-    /// Rows of `size` numbers, which can be looked at in one way only.
+    /// Rows of `size` numbers, which are not cropped.
     pub fn of_rows(size: u32) -> Self {
         Self { size, resize: size, augmentation: Augmentation::default() }
     }
 
-    /// What is seen: `channels × size × size` bytes, appended to `out`; of a row of numbers, the numbers.
+    /// The crop of an image: `channels × size × size` bytes, appended to `out`; of a row of numbers, the numbers.
     pub fn render(&self, image: &Image, params: CropParams, out: &mut Vec<u8>) {
         if image.channels == Image::NUMBERS {
             out.extend_from_slice(&image.pixels);
             return;
         }
         let CropParams { window, shift, flip } = params;
-        let whole = Window { left: 0.0, top: 0.0, width: f64::from(image.width), height: f64::from(image.height) };
+        let whole = Window::middle(image.width, image.height, (f64::from(image.width), f64::from(image.height)));
         if window == whole && image.width == self.size && image.height == self.size {
             return self.planes(&image.pixels, image.channels, shift, flip, out);
         }
         let (before, still) = (out.len(), shift == (0, 0));
         out.resize(before + self.bytes(image.channels), 0);
-        resize(image, window, self.size, still && flip, &mut out[before..]);
+        resize(image, window, (self.size, self.size), still && flip, &mut out[before..]);
         if !still {
             let planes = out.split_off(before);
             let plane = (self.size * self.size) as usize;
@@ -203,9 +211,8 @@ impl View {
 
     /// The middle square of the image scaled so that its shorter side is `resize`.
     fn middle(&self, width: u32, height: u32) -> Window {
-        let (width, height) = (f64::from(width), f64::from(height));
-        let side = width.min(height) * f64::from(self.size) / f64::from(self.resize);
-        Window { left: (width - side) / 2.0, top: (height - side) / 2.0, width: side, height: side }
+        let side = f64::from(width.min(height)) * f64::from(self.size) / f64::from(self.resize);
+        Window::middle(width, height, (side, side))
     }
 
     /// Pixels side by side become planes one after the other, moved and mirrored on the way.

@@ -1,11 +1,10 @@
 //! Makes a pack: every image decoded, resized and written, under a temporary name until it is whole.
 
 use crate::data::datasets::pack::header::{self, Entry, Header, MAGIC};
-use crate::data::{Dataset, Image, Sample, Subset};
+use crate::data::transforms::resize::resized;
+use crate::data::{Dataset, Image, Sample, Subset, Window};
 use crate::error::DataError;
 use crate::scenario::Order;
-use fast_image_resize::images::{Image as Raster, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -94,32 +93,33 @@ fn header_of(dataset: &dyn Dataset, fit: Fit, [train, test]: [Vec<Entry>; 2]) ->
 }
 
 /// The image with its shorter side reduced to the size, and unless it stays whole its middle square.
+///
+/// The longer side has as many pixels more than the shorter one to its left as to its right, all of the same scale. So the
+/// middle of a packed image is what would be cut out of the middle of the photo: the same pixels, to the bit.
 fn fitted(image: &Image, fit: Fit) -> Image {
-    let shorter = image.width.min(image.height);
-    let image =
-        if shorter > fit.size { reduced(image, f64::from(fit.size) / f64::from(shorter)) } else { image.clone() };
-    let side = image.width.min(image.height);
-    match fit.whole {
-        true => image,
-        false => image.cut((image.width - side) / 2, (image.height - side) / 2, side, side),
+    let (width, height) = (image.width, image.height);
+    let shorter = width.min(height);
+    if shorter <= fit.size {
+        return match fit.whole {
+            true => image.clone(),
+            false => image.cut((width - shorter) / 2, (height - shorter) / 2, shorter, shorter),
+        };
     }
-}
-
-fn reduced(image: &Image, by: f64) -> Image {
-    let scaled = |side: u32| ((f64::from(side) * by).round() as u32).max(1);
-    let (width, height) = (scaled(image.width), scaled(image.height));
-    let pixel = if image.channels == 1 { PixelType::U8 } else { PixelType::U8x3 };
-    let source = ImageRef::new(image.width, image.height, &image.pixels, pixel)
-        .expect("an image has height × width × channels bytes");
-    let mut target = Raster::new(width, height, pixel);
-    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear));
-    Resizer::new().resize(&source, &mut target, &options).expect("two images of one kind");
-    Image { width, height, channels: image.channels, pixels: target.into_vec().into() }
+    let scale = f64::from(shorter) / f64::from(fit.size);
+    let fitted = |side: u32| match fit.whole {
+        true => fit.size + 2 * (f64::from(side - shorter) / scale / 2.0).round() as u32,
+        false => fit.size,
+    };
+    let (across, down) = (fitted(width), fitted(height));
+    let window = Window::middle(width, height, (f64::from(across) * scale, f64::from(down) * scale));
+    resized(image, window, (across, down))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::{Augmentation, View};
+    use proptest::prelude::*;
 
     /// 40 × 20 with the shorter side to 10 is 20 × 10, its middle square 10 × 10; to 30 it stays 40 × 20, or 20 × 20.
     #[test]
@@ -132,5 +132,29 @@ mod tests {
         };
         assert_eq!([shape(10, true), shape(10, false)], [(20, 10), (10, 10)]);
         assert_eq!([shape(30, true), shape(30, false)], [(40, 20), (20, 20)]);
+    }
+
+    fn scattered(width: u32, height: u32) -> Image {
+        let pixels = (0..width * height * 3).map(|at| (at.wrapping_mul(2_654_435_761) >> 23) as u8).collect();
+        Image { width, height, channels: 3, pixels }
+    }
+
+    proptest! {
+        /// A view of the photo and a view of its pack are the same: packed whole or not, all of the shorter side or 7/8.
+        #[test]
+        fn a_packed_photo_is_cropped_as_the_photo_is(width in 33u32..140, height in 33u32..140, whole: bool, inner: bool) {
+            let (photo, size) = (scattered(width, height), if inner { 28 } else { 32 });
+            let view = View { size, resize: 32, augmentation: Augmentation::default() };
+            let packed = fitted(&photo, Fit { size: 32, whole });
+            let [direct, from_pack] = [&photo, &packed].map(|image| {
+                let mut out = Vec::new();
+                view.render(image, view.eval_crop(image.width, image.height), &mut out);
+                out
+            });
+            let most = direct.iter().zip(&from_pack).map(|(a, b)| a.abs_diff(*b)).max();
+            prop_assert!(most <= Some(1), "{most:?}");
+            let different = direct.iter().zip(&from_pack).filter(|(a, b)| a != b).count();
+            prop_assert!(different * 1000 <= direct.len(), "{different} of {}", direct.len());
+        }
     }
 }
