@@ -1,6 +1,6 @@
 //! The programs in `examples` run, one after the other: the model that the first trains is asked by the last.
 //!
-//! `cargo test` builds them before it runs this; alone: `cargo test -p prescient --examples --test examples`.
+//! `cargo test` builds them before it runs this; `cargo test --test examples` alone needs `cargo build -p prescient --examples` first.
 #![allow(clippy::unwrap_used)]
 
 use prescient::data::{Dataset, Subset, Synthetic, SyntheticSettings};
@@ -12,7 +12,7 @@ fn printed(name: &str, arguments: &[&OsStr]) -> String {
     // `target/debug/deps/examples-HASH`: the examples lie beside `deps`.
     let here = std::env::current_exe().unwrap();
     let program = here.ancestors().nth(2).unwrap().join("examples").join(name);
-    assert!(program.exists(), "`{}` is not built: cargo test -p prescient --examples --test examples", program.display());
+    assert!(program.exists(), "`{}` is not built: cargo build -p prescient --examples", program.display());
     let output = Command::new(&program).args(arguments).output().unwrap();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()

@@ -3,6 +3,7 @@
 
 mod required;
 
+#[allow(unused_imports, reason = "each test uses some of it")]
 pub use required::{real_data, skip};
 
 use prescient::audit::audit;
