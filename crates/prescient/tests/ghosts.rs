@@ -199,7 +199,7 @@ fn ghosts_can_come_first() {
         let caught_up: Vec<(usize, usize)> = [1, 2, 3]
             .iter()
             .flat_map(|&task| epochs(&record, task))
-            .filter(|epoch| epoch.stage == "catch-up")
+            .filter(|epoch| epoch.stage == "refresh")
             .map(|epoch| (epoch.task, epoch.epoch))
             .collect();
         assert_eq!(caught_up, if name == "real" { vec![] } else { vec![(1, 0), (1, 1), (2, 1)] }, "{name}");
@@ -234,8 +234,15 @@ struct Drawn(Vec<Scatter>);
 
 impl Observer for Drawn {
     fn on_event(&mut self, event: &Event<'_>) {
-        if let Event::Scattered { scatter, .. } = event {
-            self.0.push((*scatter).clone());
+        match *event {
+            Event::Imagined { ghosts, zones, .. } => {
+                self.0.push(Scatter { ghosts: ghosts.clone(), zones: zones.to_vec(), ..Default::default() });
+            }
+            Event::Scattered { scatter, .. } => {
+                let Scatter { ghosts, zones, .. } = self.0.pop().unwrap();
+                self.0.push(Scatter { ghosts, zones, ..scatter.clone() });
+            }
+            _ => {}
         }
     }
 }
@@ -290,11 +297,11 @@ fn ghosts_can_be_drawn_anew() {
             |record: &Record, task| train(record, task).iter().all(|epoch| epoch.terms.contains_key("nca-ghost"));
         let (once, stages) = run(&format!("{name}-once"), 0);
         assert_eq!((ghosts(&once, 1), ghosts(&once, 2)), (false, true), "{name}");
-        assert_eq!((stages.of("svm").len(), stages.of("catch-up").len()), (1, 0), "{name}");
+        assert_eq!((stages.of("svm").len(), stages.of("refresh").len()), (1, 0), "{name}");
         let (anew, stages) = run(name, 2);
         assert_eq!((ghosts(&anew, 1), ghosts(&anew, 2)), (true, true), "{name}");
         // `g` learns a fresh `f` before the first task as well.
-        assert_eq!(stages.of("catch-up").len(), if name == "gmmn" { 5 } else { 0 }, "{name}");
+        assert_eq!(stages.of("refresh").len(), if name == "gmmn" { 5 } else { 0 }, "{name}");
         assert_eq!(stages.of("svm").len(), 6, "{name}");
         // 12 classes of 20 images, 32 a batch: 8 steps an epoch. Then 6 of 20 and 12 old ones of 5: 6.
         assert_eq!(stages.of("train"), [40, 24, 8, 30, 18, 6], "{name}");

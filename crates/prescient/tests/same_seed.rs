@@ -88,7 +88,7 @@ fn however_it_is_computed_the_same_seed_gives_the_same_run() {
     }
     let (as_it_comes, others) = runs(Device::Cpu);
     let all: BTreeSet<&str> = epochs(&as_it_comes).iter().map(|epoch| epoch.stage.as_str()).collect();
-    for stage in ["train", "catch-up", "generator", "complete", "finetune"] {
+    for stage in ["train", "refresh", "generator", "complete", "finetune"] {
         assert!(all.contains(stage), "no epoch of {stage} among {all:?}");
     }
     let terms = |epoch: &&Epoch| epoch.terms.contains_key("svm-reg") && epoch.terms.contains_key("pod");
