@@ -1,6 +1,7 @@
 //! A Chromium for the tests of the report page: found, or installed where that takes one command and no question.
 //!
-//! Tests pass without one, and say that they were left out; so does `cargo xtask test`, at its end.
+//! Tests are skipped without one, and say so; so does `cargo xtask test`, at its end. `PRESCIENT_REQUIRE=browser` makes them
+//! fail instead.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

@@ -79,8 +79,9 @@ pub(crate) fn forget_torch_sys(environment: &Environment) {
     }
 }
 
-/// Data beyond the repository that some tests read: where it is not there, those tests pass without it, and this says so.
-const DATA: [&str; 2] = ["mnist", "animals12"];
+/// Data beyond the repository that some tests read: where it is not there, those tests are skipped, and this
+/// says so; `PRESCIENT_REQUIRE=data` makes them fail instead.
+const DATA: [&str; 4] = ["mnist", "animals12", "awa2", "apy"];
 
 fn data_note(environment: &Environment) -> String {
     let root = match environment.variable("PRESCIENT_DATA") {
@@ -165,9 +166,11 @@ mod tests {
         std::fs::create_dir_all(folder.join("mnist")).expect("a temporary folder");
         let mut environment = Environment::of_this_process().expect("a temporary folder");
         environment.variables.insert("PRESCIENT_DATA".into(), folder.clone().into());
-        assert!(data_note(&environment).starts_with("left out: tests on real data (animals12)"));
-        std::fs::create_dir_all(folder.join("animals12")).expect("a temporary folder");
-        assert_eq!(data_note(&environment), "tests on real data were run: mnist, animals12");
+        assert!(data_note(&environment).starts_with("left out: tests on real data (animals12, awa2, apy)"));
+        for name in DATA {
+            std::fs::create_dir_all(folder.join(name)).expect("a temporary folder");
+        }
+        assert_eq!(data_note(&environment), "tests on real data were run: mnist, animals12, awa2, apy");
         std::fs::remove_dir_all(folder).expect("a temporary folder");
     }
 

@@ -177,7 +177,7 @@ struct Opened {
 /// Opens `file` from disk; says so and answers none where there is no browser.
 fn open(file: &Path) -> Option<Opened> {
     let Ok(path) = headless_chrome::browser::default_executable() else {
-        eprintln!("left out: no Chromium on the path; `apt-get install chromium`, or set CHROME to run this test");
+        common::skip("browser", "there is no Chromium on the path; `apt-get install chromium`, or set CHROME");
         return None;
     };
     let options = LaunchOptions::default_builder()

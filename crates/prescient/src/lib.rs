@@ -2,35 +2,38 @@
 //! already guesses at classes whose images have not arrived yet.
 //!
 //! A **catalogue** says what is known of every class in advance; a **scenario** deals the classes out in tasks; a
-//! **learner** carries out each task's plan; a **record** keeps what happened; a **report** shows it.
+//! **learner** learns one task after the other; a **predictor** is what answers after a task; a **record** keeps what
+//! happened; a **report** shows it.
 //!
 //! ```text
-//!  recipe.toml ──► Experiment                                     (experiment)
+//!  recipe.toml ──► Experiment                                                 (experiment)
 //!                      │
 //!  images ────┐        ▼
-//!             ├──► Dataset ──► Scenario ──► Task 1, 2, … T        (data, scenario)
-//!  attributes ┘   + Catalogue                  │
-//!                                              │   plan(t): Algorithm 1, as data
-//!  ┌───────────────────────────────────────────▼───────────── Learner, task t ────────┐
-//!  │  images of C^t ─┐                                                                │
-//!  │                 ├─► Extractor f ── h ──► CosineClassifier ── ŷ ──► Nca           │
-//!  │  Memory ────────┘      │                   (Eq. 1)              (Eq. 2)          │
-//!  │  (s per past class)    │                                            │            │
-//!  │         f^{t−1} ──► Distillation ──────────────────────────► Terms::total (Eq. 3)│
-//!  │        (frozen)     (Pod, LessForget)                               │            │
-//!  │                                                                 SGD step         │
-//!  │  Memory ◄── herding                         evaluate on all classes ─► Answers ──┼──┐
-//!  └──────────────────────────────────────────────────────────────────────────────────┘  │
-//!                                                                                        ▼
-//!                                         text ◄── Report ◄── Metrics ◄── Record (JSON lines)
+//!             ├──► Dataset ──► Scenario ──► Sealed ──► TaskData of t = 1, 2, … T
+//!  attributes ┘   + Catalogue                             │     (data, catalogue, scenario, protocol)
+//!                                                         ▼
+//!  ┌─────────────────────────────────── Learner::learn, task t: Algorithm 1 ───────────┐
+//!  │  images of C^t ─┐                                                                 │
+//!  │                 ├─► Extractor f ── h ──┬─► CosineClassifier ── ŷ ──► Nca          │
+//!  │  Memory ────────┘      │               │       (Eq. 1)             (Eq. 2, 4)      │
+//!  │  (s per past class)    │        ghosts of C^{t+1:T} ──► Planes ──► SvmReg (Eq. 5) │
+//!  │         f^{t−1} ──► Distillation ───────────────────────────► Terms (Eq. 3, 6)    │
+//!  │        (frozen)     (Pod, LessForget)                               │             │
+//!  │                                                                  SGD step         │
+//!  │  Memory ◄── herding      h of C^{1:t} ──► Generator g (Eq. 7) ──► ghosts          │
+//!  └────────────────────────────────────────────────────────┬──────────────────────────┘
+//!                                                           ▼
+//!                    new photos ──► Predictor ◄── f, proxies of all classes, offset     (predictor)
+//!                                       │
+//!                  test images ──► Evaluator ──► Answers ──► Record (JSON lines) ──► Metrics, report, audit
 //! ```
 //!
 //! # The paper in the code
 //!
 //! | paper | code |
 //! | --- | --- |
-//! | section 2, the setting | [`scenario`] |
-//! | Algorithm 1 | [`learner::ghost::plan`] |
+//! | section 2, the setting | [`scenario`], [`protocol`] |
+//! | Algorithm 1 | [`learner::GhostLearner`], whose stages [`learner::ghost::Plan`] decides |
 //! | Eq. 1, cosine classifier | [`classifier::CosineClassifier`] |
 //! | Eq. 2, NCA | [`loss::Nca`] |
 //! | Eq. 3, the base loss | [`loss::Terms`] |
@@ -44,29 +47,35 @@
 //! # Quick start
 //!
 //! ```
-//! use prescient::experiment::{Experiment, Recipe};
 //! use prescient::learner::Silent;
+//! use prescient::{Experiment, Predictor, Recipe};
 //! use std::path::Path;
 //!
-//! let text = r#"
+//! let recipe: Recipe = r#"
 //!     data = { kind = "synthetic", train = 4, test = 2 }
-//!     scenario = { split = "12+12" }
-//!     model = { extractor = { kind = "small-cnn" } }
-//!     train = { epochs = 1 }
-//!     finetune = { epochs = 1 }
-//! "#;
-//! let recipe = Recipe::parse(text, Path::new("mine.toml"))?;
-//! let experiment = Experiment::new(recipe, tch::Device::Cpu)?;
+//!     scenario.split = "12+12"
+//!     model.extractor = { kind = "small-cnn", features = 16 }
+//!     train.epochs = 1
+//!     finetune.epochs = 1
+//!     ghosts.generator = { kind = "gaussian" }
+//! "#
+//! .parse()?;
 //! # let folder = tempfile::tempdir().expect("a temporary folder");
 //! # let runs = folder.path();
 //! # /*
 //! let runs = Path::new("runs");
 //! # */
+//! let experiment = Experiment::new(recipe, tch::Device::Cpu)?;
 //! let record = experiment.run(&runs.join("mine"), None, &mut Silent)?;
 //! println!("{}", prescient::report::text(&record));
+//!
+//! let predictor = Predictor::load(runs.join("mine"))?;
+//! assert_eq!(predictor.seen().len(), 24);
 //! # assert_eq!(record.evaluations().count(), 2);
 //! # Ok::<(), prescient::error::Error>(())
 //! ```
+//!
+//! `examples/` has a run of a recipe, a task loop of one's own, and a program that loads a model and classifies photos.
 
 pub mod audit;
 pub mod catalogue;
@@ -85,6 +94,9 @@ pub mod memory;
 pub mod predictor;
 pub mod protocol;
 pub mod report;
+#[cfg(test)]
+#[path = "../tests/common/required.rs"]
+mod required;
 pub mod scenario;
 pub mod seeds;
 

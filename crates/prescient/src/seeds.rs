@@ -4,12 +4,23 @@
 //! a run that resumes, does not shift what the others draw.
 
 use rand::SeedableRng;
+use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
 
 /// A stream of random numbers. ChaCha8 gives the same numbers on every machine.
 pub type Stream = ChaCha8Rng;
 
 /// The one seed of a run.
+///
+/// ```
+/// use prescient::seeds::Seeds;
+/// use rand::RngExt;
+///
+/// let draw = |name, task| -> u64 { Seeds::new(1).stream(name, task).random() };
+/// assert_eq!(draw("herding", 2), draw("herding", 2));
+/// assert_ne!(draw("herding", 2), draw("herding", 3));
+/// assert_ne!(draw("herding", 2), draw("order", 2));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds(u64);
 
@@ -44,6 +55,24 @@ impl Seeds {
     }
 }
 
+/// At most `count` of the places `0..all`, in order: all of them where there are no more, else drawn without replacement.
+///
+/// ```
+/// use prescient::seeds::{Seeds, picked};
+///
+/// let mut stream = Seeds::new(1).stream("features", 0);
+/// assert_eq!(picked(3, 5, &mut stream), [0, 1, 2]);
+/// assert_eq!(picked(1000, 5, &mut stream).len(), 5);
+/// ```
+pub fn picked(all: usize, count: usize, stream: &mut Stream) -> Vec<usize> {
+    let mut places = match all > count {
+        true => index::sample(stream, all, count).into_vec(),
+        false => (0..all).collect(),
+    };
+    places.sort_unstable();
+    places
+}
+
 fn first_eight(bytes: &[u8; 32]) -> u64 {
     let mut eight = [0; 8];
     eight.copy_from_slice(&bytes[..8]);
@@ -72,6 +101,17 @@ mod tests {
         {
             assert_ne!(one, draws(other));
         }
+    }
+
+    /// All where there are few; else as many as asked for, each once, in order, the same for the same seed.
+    #[test]
+    fn places_are_drawn_by_seed_and_not_taken_from_the_front() {
+        let pick = |all, seed| picked(all, 5, &mut Seeds::new(seed).stream("x", 0));
+        assert_eq!(pick(3, 1), [0, 1, 2]);
+        let found = pick(1000, 1);
+        assert!(found.len() == 5 && found.is_sorted_by(|a, b| a < b));
+        assert_eq!(found, pick(1000, 1));
+        assert!(found != [0, 1, 2, 3, 4] && found != pick(1000, 2));
     }
 
     /// The first number of a stream, written down: a record must mean the same next year.

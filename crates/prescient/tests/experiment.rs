@@ -4,18 +4,14 @@
 mod common;
 
 use common::{Stages, bytes, features, run, small_recipe, terms_of_task_2};
-use prescient::catalogue::Catalogue;
-use prescient::data::{Channels, Dataset, Image, Normalization, Sample, Source, Subset, Synthetic, SyntheticSettings};
-use prescient::error::DataError;
+use prescient::data::{Source, SyntheticSettings};
 use prescient::evaluation::metrics;
 use prescient::experiment::record::Line;
 use prescient::experiment::{Experiment, Recipe, Record};
-use prescient::learner::{Event, Observer, Silent};
+use prescient::learner::Silent;
 use prescient::loss::DistillationKind;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use tch::Device;
 
 fn value(record: &Record, name: &str) -> f64 {
@@ -134,53 +130,6 @@ fn the_memory_keeps_s_images_of_each_seen_class() {
     }
 }
 
-/// Notes every image that is read, and when.
-struct Spy {
-    dataset: Synthetic,
-    /// Task · 2, and one more while it evaluates.
-    when: Arc<AtomicUsize>,
-    reads: Mutex<Vec<(usize, Sample)>>,
-}
-
-impl Dataset for Spy {
-    fn catalogue(&self) -> &Catalogue {
-        self.dataset.catalogue()
-    }
-    fn samples(&self, subset: Subset) -> &[Sample] {
-        self.dataset.samples(subset)
-    }
-    fn image(&self, sample: &Sample) -> Result<Image, DataError> {
-        self.reads.lock().unwrap().push((self.when.load(Ordering::SeqCst), *sample));
-        self.dataset.image(sample)
-    }
-    fn name(&self, sample: &Sample) -> String {
-        self.dataset.name(sample)
-    }
-    fn channels(&self) -> Channels {
-        self.dataset.channels()
-    }
-    fn normalization(&self) -> Normalization {
-        self.dataset.normalization()
-    }
-    fn size(&self) -> u32 {
-        self.dataset.size()
-    }
-}
-
-struct Clock(Arc<AtomicUsize>);
-
-impl Observer for Clock {
-    fn on_event(&mut self, event: &Event<'_>) {
-        match event {
-            Event::TaskStarted { task, .. } => self.0.store(2 * task, Ordering::SeqCst),
-            Event::StageStarted { stage: "evaluate", .. } => {
-                self.0.fetch_add(1, Ordering::SeqCst);
-            }
-            _ => {}
-        }
-    }
-}
-
 /// Batches of 32, two epochs. Task 1 has 12 classes of 20 images, 8 steps an epoch. Tasks 2 and 3 have 6, and 12 and 18 old ones
 /// of 5: seen once 180 and 210 images, 6 and 7 steps; four times 360 and 480, 12 and 15 steps; not at all 120, 4 steps.
 #[test]
@@ -193,48 +142,6 @@ fn the_past_is_seen_as_often_as_the_recipe_says() {
         let experiment = Experiment::new(recipe, Device::Cpu).unwrap();
         experiment.run(&folder.path().join(repeat.to_string()), None, &mut stages).unwrap();
         assert_eq!(stages.of("train"), steps, "{repeat} times");
-    }
-}
-
-#[test]
-fn a_whole_experiment_reads_only_what_its_tasks_may_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let when = Arc::new(AtomicUsize::new(0));
-    let dataset = Synthetic::new(&SyntheticSettings { train: 20, test: 8 });
-    let spy = Arc::new(Spy { dataset, when: when.clone(), reads: Mutex::default() });
-    let experiment = Experiment::with_dataset(small_recipe(), spy.clone(), Device::Cpu).unwrap();
-    let record = experiment.run(&folder.path().join("run"), None, &mut Clock(when)).unwrap();
-
-    let slot_of = |sample: &Sample| {
-        let name = spy.catalogue().name(sample.class);
-        record.start.classes.iter().position(|class| class == name).unwrap()
-    };
-    let mut remembered: BTreeSet<String> = BTreeSet::new();
-    for task in 1..=3 {
-        let present = record.present(task).range();
-        let reads = spy.reads.lock().unwrap();
-        let during = |moment: usize| reads.iter().filter(move |(when, _)| *when == moment).map(|(_, sample)| sample);
-        let mut past_reads = 0;
-        for sample in during(2 * task) {
-            assert_eq!(sample.subset, Subset::Train, "task {task} learned from {}", spy.name(sample));
-            let slot = slot_of(sample);
-            assert!(slot < present.end, "task {task} read the future: {}", spy.name(sample));
-            if slot < present.start {
-                assert!(remembered.contains(&spy.name(sample)), "task {task} read the past: {}", spy.name(sample));
-                past_reads += 1;
-            }
-        }
-        assert_eq!(past_reads > 0, task > 1, "the memory is there to be used");
-        let tested: BTreeSet<_> = during(2 * task + 1).collect();
-        assert_eq!(tested.len(), spy.samples(Subset::Test).len(), "every test image is asked about");
-        assert!(tested.iter().all(|sample| sample.subset == Subset::Test));
-        for line in &record.lines {
-            if let Line::Memory(kept) = line
-                && kept.task == task
-            {
-                remembered.extend(kept.exemplars.iter().flat_map(|(_, images)| images.clone()));
-            }
-        }
     }
 }
 
@@ -280,21 +187,4 @@ fn ucir_and_joint_training_run_too() {
 
     recipe.scenario.split = Some("24".parse().unwrap());
     assert_eq!(run(recipe, &folder.path().join("joint")).evaluations().count(), 1);
-}
-
-/// Settings are compared on held-out training images: no test image is read, and the report says what it shows.
-#[test]
-fn a_validating_run_leaves_the_test_images_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let when = Arc::new(AtomicUsize::new(0));
-    let dataset = Synthetic::new(&SyntheticSettings { train: 20, test: 8 });
-    let spy = Arc::new(Spy { dataset, when, reads: Mutex::default() });
-    let mut recipe = small_recipe();
-    recipe.train.epochs = 1;
-    recipe.scenario.val_fraction = Some(0.25);
-    let experiment = Experiment::with_dataset(recipe, spy.clone(), Device::Cpu).unwrap();
-    let record = experiment.run(&folder.path().join("run"), None, &mut Silent).unwrap();
-    assert!(spy.reads.lock().unwrap().iter().all(|(_, sample)| sample.subset == Subset::Train));
-    assert_eq!(record.evaluations().next().unwrap().answers.truth.len(), 24 * 5);
-    assert!(prescient::report::text(&record).starts_with("VALIDATION, not a result: 25 % of the training images"));
 }

@@ -1,8 +1,11 @@
 //! The same seed, computed differently: steps recorded or not, our kernels or libtorch's, images kept, read anew or from
 //! a pack. On a CPU nothing changes but the time; recordings and kernels must not matter there at all. On a GPU sums are
-//! rounded in another order, so a first epoch agrees closely and later ones roughly; where there is no GPU, a word on
-//! stderr says that this half is left out.
+//! rounded in another order, so a first epoch agrees closely and later ones roughly; where there is no GPU, this
+//! half is skipped and says so.
 #![allow(clippy::unwrap_used)]
+
+#[path = "common/required.rs"]
+mod required;
 
 use prescient::data::datasets::pack;
 use prescient::data::{CachedDataset, Dataset, Fit, Pack, Synthetic, SyntheticSettings};
@@ -81,11 +84,11 @@ fn however_it_is_computed_the_same_seed_gives_the_same_run() {
     let cuda = torch_shim::open_cuda();
     match cuda.is_available() {
         true => losses_agree(Device::Cuda(0)),
-        false => eprintln!("left out, for there is no GPU here: {cuda}"),
+        false => required::skip("gpu", &cuda.to_string()),
     }
     let (as_it_comes, others) = runs(Device::Cpu);
     let all: BTreeSet<&str> = epochs(&as_it_comes).iter().map(|epoch| epoch.stage.as_str()).collect();
-    for stage in ["train", "catch-up", "generator", "complete", "finetune"] {
+    for stage in ["train", "refresh", "generator", "complete", "finetune"] {
         assert!(all.contains(stage), "no epoch of {stage} among {all:?}");
     }
     let terms = |epoch: &&Epoch| epoch.terms.contains_key("svm-reg") && epoch.terms.contains_key("pod");

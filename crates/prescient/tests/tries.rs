@@ -45,14 +45,14 @@ fn numbers(epochs: &[&Epoch]) -> Vec<(usize, usize)> {
 
 /// Which of the tries, of two epochs each, ended with the lowest loss, from 0; of one, that one.
 fn lowest(record: &Record) -> usize {
-    let tried = epochs(record, "try");
+    let tried = epochs(record, "restart");
     let ends: Vec<f64> = tried.chunks(2).map(|epochs| epochs[1].terms.values().sum()).collect();
     (0..ends.len()).min_by(|&a, &b| ends[a].total_cmp(&ends[b])).unwrap_or(0)
 }
 
 /// All that is told, but for the tries and the recipe, which differ.
 fn told_otherwise(record: &Record) -> Vec<&Line> {
-    let beside = |line: &&Line| !matches!(line, Line::Epoch(epoch) if epoch.stage == "try");
+    let beside = |line: &&Line| !matches!(line, Line::Epoch(epoch) if epoch.stage == "restart");
     record.lines.iter().filter(beside).collect()
 }
 
@@ -72,7 +72,7 @@ fn the_try_with_the_lowest_loss_goes_on() {
             });
             for (tries, (kept, weights, record)) in (1..).zip(&runs) {
                 let which = format!("{name}, seed {seed}, {tries} tries");
-                let tried = epochs(record, "try");
+                let tried = epochs(record, "restart");
                 let all = if tries == 1 { 0 } else { 2 * tries };
                 assert_eq!(numbers(&tried), (1..=all).map(|epoch| (1, epoch)).collect::<Vec<_>>(), "{which}");
                 for (tried, trained) in tried.iter().skip(2 * kept).zip(epochs(record, "train")) {
@@ -99,9 +99,9 @@ fn tries_of_the_ghost_model_resume() {
         recipe.train.restarts = 3;
         let [whole, parts] = ["whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
         let record = common::run(recipe.clone(), &whole);
-        assert_eq!(numbers(&epochs(&record, "try")), (1..=6).map(|epoch| (1, epoch)).collect::<Vec<_>>(), "{name}");
+        assert_eq!(numbers(&epochs(&record, "restart")), (1..=6).map(|epoch| (1, epoch)).collect::<Vec<_>>(), "{name}");
         let caught_up = if name == "gmmn" { vec![(1, 0), (1, 1), (2, 1)] } else { vec![] };
-        assert_eq!(numbers(&epochs(&record, "catch-up")), caught_up, "{name}");
+        assert_eq!(numbers(&epochs(&record, "refresh")), caught_up, "{name}");
         assert_audited(&whole, false);
 
         run(recipe.clone(), recipe.seed, 3, &parts);

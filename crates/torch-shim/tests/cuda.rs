@@ -1,6 +1,9 @@
-//! The shim on a GPU. Where there is none, these say so and pass: CI has none.
+//! The shim on a GPU. Where there is none, these say so and are skipped, unless `PRESCIENT_REQUIRE` names `gpu`.
 //!
 //! A file of their own, for CUDA must be opened before anything else of torch is used in the process.
+
+#[path = "../../prescient/tests/common/required.rs"]
+mod required;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tch::{Device, Kind, Tensor};
@@ -18,7 +21,7 @@ fn gpu() -> Option<MutexGuard<'static, ()>> {
     static TURN: Mutex<()> = Mutex::new(());
     let cuda = open_cuda();
     if let Cuda::Unavailable { .. } = cuda {
-        eprintln!("not tested on a GPU: {cuda}");
+        required::skip("gpu", &cuda.to_string());
     }
     cuda.is_available().then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -88,6 +88,17 @@ impl Catalogue {
     }
 
     /// Reads a CSV: a header (`class`, then the attributes' names), then a row a class.
+    ///
+    /// ```
+    /// use prescient::catalogue::Catalogue;
+    /// use std::path::Path;
+    ///
+    /// let table = "class,striped,hoofed\nzebra,1,1\ntiger,1,0\n";
+    /// let catalogue = Catalogue::from_csv(table.as_bytes(), Path::new("attributes.csv"))?;
+    /// let tiger = catalogue.find("tiger").unwrap();
+    /// assert_eq!(catalogue.attributes(tiger), [1.0, 0.0]);
+    /// # Ok::<(), prescient::error::DataError>(())
+    /// ```
     pub fn from_csv(bytes: &[u8], path: &Path) -> Result<Self, DataError> {
         let malformed = |line: Option<u64>, expected: &str, found: String| DataError::Malformed {
             path: path.to_owned(),

@@ -78,6 +78,14 @@ impl Image {
     }
 
     /// Decodes a file's bytes (JPEG, PNG, BMP, GIF or WebP), in grey or in colour; `path` is named in errors.
+    ///
+    /// ```
+    /// use prescient::data::{Channels, Image};
+    /// use std::path::Path;
+    ///
+    /// let error = Image::decode(b"no photo", Channels::Rgb, Path::new("cat.jpg")).unwrap_err();
+    /// assert!(error.to_string().contains("cat.jpg"));
+    /// ```
     pub fn decode(bytes: &[u8], channels: Channels, path: &Path) -> Result<Self, DataError> {
         let unreadable = |reason: &str| DataError::Image { path: path.to_owned(), reason: reason.trim().to_owned() };
         let image = image::load_from_memory(bytes).map_err(|error| unreadable(&error.to_string()))?;

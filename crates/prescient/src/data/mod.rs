@@ -8,8 +8,6 @@ mod image;
 pub mod perceptual_hash;
 pub mod sheet;
 mod source;
-#[cfg(test)]
-pub(crate) mod testing;
 pub mod transforms;
 
 pub use cache::CachedDataset;

@@ -23,6 +23,17 @@ use toml::Table;
 use toml::de::{DeTable, DeValue};
 
 /// A recipe. Read one with [`Recipe::parse`] or [`str::parse`], which fill in its preset; [`Recipe::default`] is the paper's.
+///
+/// ```
+/// use prescient::Recipe;
+///
+/// let recipe: Recipe = "scenario.split = \"12+3x4\"\ntrain.epochs = 8\n".parse()?;
+/// assert_eq!((recipe.train.epochs, recipe.train.lr), (8, 0.1));
+///
+/// let error = "train.epoch = 8\n".parse::<Recipe>().unwrap_err();
+/// assert!(error.to_string().ends_with("did you mean `train.epochs`?"));
+/// # Ok::<(), prescient::error::RecipeError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Recipe {

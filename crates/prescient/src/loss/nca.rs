@@ -12,6 +12,17 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 /// Pulls a feature towards the proxy of its class and pushes it from all others.
+///
+/// ```
+/// use prescient::loss::{Form, Nca};
+/// use tch::Tensor;
+///
+/// // ŷ = (0.8, 0.1, −0.3), y = 0, δ = 0.6: log(e^0.1 + e^−0.3) − (0.8 − 0.6) = 0.4130.
+/// let similarities = Tensor::from_slice(&[0.8f32, 0.1, -0.3]).unsqueeze(0);
+/// let nca = Nca { form: Form::Nca, margin: 0.6 };
+/// let loss = nca.loss(&similarities, &Tensor::from_slice(&[1f32]), &Tensor::from_slice(&[0i64]));
+/// assert!((loss.double_value(&[]) - 0.4130).abs() < 1e-4);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nca {

@@ -6,6 +6,11 @@
 //! ```
 
 /// The rows of `features` to keep, `count` at most, in the order in which they are chosen.
+///
+/// ```
+/// let features = [vec![2.0, 0.0], vec![0.0, 1.0], vec![3.0, 4.0]];
+/// assert_eq!(prescient::memory::herd(&features, 2), [2, 0]);
+/// ```
 pub fn herd(features: &[Vec<f32>], count: usize) -> Vec<usize> {
     // In f64, so that a tie is not decided by the order of a sum.
     let unit: Vec<Vec<f64>> = features.iter().map(|row| unit(row)).collect();

@@ -10,6 +10,17 @@ use crate::class::{ClassId, Slot, Slots};
 use crate::error::ScenarioError;
 
 /// Which classes arrive with which task, `C^1, …, C^T`.
+///
+/// ```
+/// use prescient::scenario::{Order, Scenario};
+///
+/// let names = ["ant", "bee", "cat", "dog"].map(String::from);
+/// let scenario = Scenario::new(&names, &Order::Listed, &"2+1+1".parse()?)?;
+/// let task = scenario.task(2);
+/// assert_eq!((task.past().len(), task.present().len(), task.future().len()), (2, 1, 1));
+/// assert_eq!(names[scenario.class(task.present().iter().next().unwrap()).index()], "cat");
+/// # Ok::<(), prescient::error::ScenarioError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
     order: Vec<ClassId>,

@@ -12,6 +12,16 @@ use std::str::FromStr;
 
 /// How the classes are put in order. In a recipe it is one string: `listed`, `shuffled 7`, `standard`, `proposed` or
 /// `file order.txt`.
+///
+/// ```
+/// use prescient::class::ClassId;
+/// use prescient::scenario::Order;
+///
+/// let names = ["ant", "bee", "cat"].map(String::from);
+/// assert_eq!(Order::Listed.arrange(&names)?, [ClassId(0), ClassId(1), ClassId(2)]);
+/// assert_eq!("shuffled 7".parse::<Order>()?, Order::Shuffled { seed: 7 });
+/// # Ok::<(), prescient::error::ScenarioError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Order {

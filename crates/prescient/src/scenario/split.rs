@@ -6,6 +6,13 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The number of classes of each task, `|C^1|, …, |C^T|`.
+///
+/// ```
+/// let split: prescient::scenario::Split = "25+5x5".parse()?;
+/// assert_eq!(split.sizes(), [25, 5, 5, 5, 5, 5]);
+/// assert_eq!(split.classes(), 50);
+/// # Ok::<(), prescient::error::ScenarioError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Split {

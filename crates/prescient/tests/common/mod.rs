@@ -1,6 +1,11 @@
 //! What integration tests share.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs)]
 
+mod required;
+
+#[allow(unused_imports, reason = "each test uses some of it")]
+pub use required::{real_data, skip};
+
 use prescient::audit::audit;
 use prescient::data::{Channels, Dataset, Files, Image, Source, Subset, Synthetic, SyntheticSettings};
 use prescient::experiment::{Experiment, Recipe, Record, overridden};
@@ -8,20 +13,6 @@ use prescient::learner::{Event, Observer, Silent};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tch::Device;
-
-/// Real data beyond the repository: below `PRESCIENT_DATA`, else `../shared/data`. Says so where it is not there.
-pub fn real_data(name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("PRESCIENT_DATA")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"));
-    let path = root.join(name);
-    if path.exists() {
-        Some(path)
-    } else {
-        eprintln!("left out: `{name}` is not below `{}`; set PRESCIENT_DATA to run this test", root.display());
-        None
-    }
-}
 
 /// A small run on drawn images: three tasks, seconds on two cores.
 pub fn small_recipe() -> Recipe {

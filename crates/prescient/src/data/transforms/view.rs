@@ -97,6 +97,16 @@ impl From<Crop> for String {
 }
 
 /// A view: a square of `size` pixels.
+///
+/// ```
+/// use prescient::data::View;
+///
+/// // The middle 224 of a photo whose shorter side is scaled to 256: of 640 × 480 pixels the middle 420.
+/// let view = View { size: 224, resize: 256, augmentation: Default::default() };
+/// let crop = view.eval_crop(640, 480);
+/// assert_eq!((crop.window.left, crop.window.top, crop.window.width), (110.0, 30.0, 420.0));
+/// assert!(!crop.flip);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     /// The side of the square.

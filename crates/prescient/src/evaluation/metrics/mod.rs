@@ -53,6 +53,19 @@ pub const METRICS: &[&dyn Metric] = &[
 ];
 
 /// The metric called `name`.
+///
+/// ```
+/// use prescient::class::{Slot, Slots};
+/// use prescient::evaluation::{Answers, Best, Judged, Run, metrics};
+///
+/// // One task with two classes; of four images three are right.
+/// let slots = |slots: [u16; 4]| slots.map(Slot).to_vec();
+/// let seen = Best { slots: slots([0, 0, 1, 0]), scores: vec![0.9; 4] };
+/// let answers = Answers { truth: slots([0, 0, 1, 1]), seen, ..Default::default() };
+/// let task = Judged { present: Slots::new(0, 2), confusion: answers.confusion(2), answers };
+/// let run = Run { classes: 2, tasks: vec![task] };
+/// assert_eq!(metrics::find("continual").unwrap().value(&run, 1), Some(0.75));
+/// ```
 pub fn find(name: &str) -> Option<&'static dyn Metric> {
     METRICS.iter().find(|metric| metric.name() == name).copied()
 }

@@ -30,6 +30,16 @@ pub struct Difference {
 }
 
 /// Student's paired comparison; none for fewer than two differences, which say nothing of how they spread.
+///
+/// ```
+/// use prescient::evaluation::statistics::paired;
+///
+/// // Ghost − base in points of accuracy, for seeds 1, 2 and 3.
+/// let difference = paired(&[2.0, 3.0, 4.0]).unwrap();
+/// assert_eq!(difference.mean, 3.0);
+/// assert!(difference.interval.0 > 0.0 && difference.p < 0.05);
+/// assert_eq!(paired(&[3.0]), None);
+/// ```
 pub fn paired(differences: &[f64]) -> Option<Difference> {
     let Summary { count, mean, deviation } = Summary::of(differences)?;
     let error = deviation? / (count as f64).sqrt();

@@ -7,6 +7,7 @@ use crate::class::Slot;
 use crate::engine::{Adam, repeat, with_seed};
 use crate::ghost::generator::{FeatureBank, Generator, Scaler};
 use crate::loss::{Mmd, Target};
+use crate::seeds::{Seeds, Stream, picked};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::nn::{self, Module, VarStore};
@@ -25,7 +26,7 @@ pub struct Gmmn {
     pub epochs: usize,
     /// Adam's learning rate.
     pub lr: f64,
-    /// At most so many features of a class in a step.
+    /// At most so many features of a class in a step; of more, as many are drawn once.
     pub limit: u32,
 }
 
@@ -80,16 +81,26 @@ impl Net {
     }
 }
 
+/// At most `limit` rows of `features`, drawn where there are more: a file lists its images in an order of its own.
+fn limited(features: &Tensor, limit: u32, stream: &mut Stream) -> Tensor {
+    let (all, limit) = (features.size()[0] as usize, limit as usize);
+    if all <= limit {
+        return features.shallow_clone();
+    }
+    let rows: Vec<i64> = picked(all, limit, stream).into_iter().map(|row| row as i64).collect();
+    features.index_select(0, &Tensor::from_slice(&rows).to_device(features.device()))
+}
+
 impl Generator for Net {
     fn fit(&mut self, seen: &FeatureBank, seed: i64, epoch: &mut dyn FnMut(usize, f64)) {
         let pooled = Tensor::cat(&seen.values().collect::<Vec<_>>(), 0);
         self.scaler = Scaler::fit(&pooled);
-        let mmd = Mmd::default();
+        let (mmd, seeds) = (Mmd::default(), Seeds::new(seed as u64));
         let real: Vec<(Slot, i64, Target)> = seen
             .iter()
             .map(|(slot, features)| {
-                let count = features.size()[0].min(i64::from(self.settings.limit));
-                (*slot, count, mmd.target(&self.scaler.scale(&features.narrow(0, 0, count))))
+                let features = limited(features, self.settings.limit, &mut seeds.stream("limit", slot.index()));
+                (*slot, features.size()[0], mmd.target(&self.scaler.scale(&features)))
             })
             .collect();
         let adam = Adam::new(self.store.trainable_variables(), self.settings.lr);
@@ -138,5 +149,26 @@ impl Generator for Net {
         }
         self.scaler = Scaler::from_tensors(get("scaler.low")?, get("scaler.range")?);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the rows 0 to 4 all, as they are; of 0 to 999 five, drawn by the seed and not the first.
+    #[test]
+    fn many_features_are_sampled_and_few_are_taken_as_they_are() {
+        let numbers = |count: i64| Tensor::arange(count, (Kind::Float, tch::Device::Cpu)).unsqueeze(1);
+        let rows = |count, seed| {
+            let found = limited(&numbers(count), 5, &mut Seeds::new(seed).stream("limit", 0));
+            Vec::<f32>::try_from(found.squeeze_dim(1)).expect("numbers")
+        };
+        assert_eq!(rows(5, 1), [0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(rows(3, 1), [0.0, 1.0, 2.0]);
+        let drawn = rows(1000, 1);
+        assert!(drawn.len() == 5 && drawn.is_sorted_by(|one, next| one < next), "{drawn:?}");
+        assert_eq!(drawn, rows(1000, 1));
+        assert!(drawn != rows(1000, 2) && drawn[4] > 100.0, "{drawn:?}");
     }
 }

@@ -107,3 +107,155 @@ impl Plan {
 fn trainable(ghosts: &GhostSettings) -> bool {
     ghosts.enabled() && ghosts.generator != GeneratorKind::Real
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Normalization, View};
+    use crate::loss::LossSettings;
+    use crate::memory::MemorySettings;
+    use crate::scenario::{Order, Scenario};
+
+    const NORMALIZATION: Normalization = Normalization { mean: [0.5; 3], std: [0.25; 3] };
+
+    /// The base model: everything at the paper's values, no ghosts.
+    fn base() -> LearnSettings {
+        LearnSettings {
+            model: Default::default(),
+            loss: LossSettings::default(),
+            train: Default::default(),
+            finetune: Default::default(),
+            memory: MemorySettings::default(),
+            ghosts: GhostSettings::default(),
+            complete: Default::default(),
+            calibrate: Default::default(),
+            view: View { size: 32, resize: 32, augmentation: Default::default() },
+            normalization: NORMALIZATION,
+            compute: Default::default(),
+            threads: 1,
+        }
+    }
+
+    /// The Ghost model at the paper's values.
+    fn ghost() -> LearnSettings {
+        let generator = GeneratorKind::Gmmn(Default::default());
+        LearnSettings { ghosts: GhostSettings { generator, ..Default::default() }, ..base() }
+    }
+
+    /// The plan of each task of `split`.
+    fn plans(split: &str, settings: &LearnSettings) -> Vec<Plan> {
+        let split: crate::scenario::Split = split.parse().expect("a split");
+        let names: Vec<String> = (0..split.classes()).map(|class| format!("class {class}")).collect();
+        let scenario = Scenario::new(&names, &Order::Listed, &split).expect("a scenario");
+        scenario.iter().map(|task| Plan::new(&task, settings)).collect()
+    }
+
+    fn stages(split: &str, settings: &LearnSettings) -> Vec<String> {
+        plans(split, settings).iter().map(|plan| plan.stages().join(" ")).collect()
+    }
+
+    /// In which tasks of `split` ghosts take part in the main training.
+    fn with_ghosts(split: &str, settings: &LearnSettings) -> Vec<bool> {
+        plans(split, settings).iter().map(|plan| plan.train.ghosts).collect()
+    }
+
+    #[test]
+    fn three_tasks() {
+        let first = "train remember features generator complete";
+        let second = "imprint train finetune remember features generator complete";
+        let third = "imprint train finetune remember";
+        assert_eq!(stages("4+2+2", &ghost()), [first, second, third]);
+        let plans = plans("4+2+2", &ghost());
+        assert_eq!(plans.iter().map(|plan| plan.train.distill).collect::<Vec<_>>(), [false, true, true]);
+        assert_eq!(with_ghosts("4+2+2", &ghost()), [false, true, false]);
+        let complete = [Some(Complete::AllClasses), Some(Complete::AllClasses), None];
+        assert_eq!(plans.iter().map(|plan| plan.complete).collect::<Vec<_>>(), complete);
+        let imprint = [None, Some(Imprint::FromImages), Some(Imprint::FromImages)];
+        assert_eq!(plans.iter().map(|plan| plan.imprint).collect::<Vec<_>>(), imprint);
+    }
+
+    /// The paper's 25+5×5: ghosts in tasks 2 to 5, a generator in tasks 1 to 5, one training each.
+    #[test]
+    fn six_tasks() {
+        let plans = plans("25+5x5", &ghost());
+        assert_eq!(with_ghosts("25+5x5", &ghost()), [false, true, true, true, true, false]);
+        let generator: Vec<bool> = plans.iter().map(|plan| plan.generator).collect();
+        assert_eq!(generator, [true, true, true, true, true, false]);
+        assert!(plans.iter().all(|plan| plan.train.restarts == 1));
+    }
+
+    #[test]
+    fn one_task_is_joint_training() {
+        for settings in [base(), ghost()] {
+            assert_eq!(stages("10", &settings), ["train remember"]);
+            assert_eq!(with_ghosts("10", &settings), [false]);
+        }
+    }
+
+    #[test]
+    fn ghosts_can_come_first_and_never_last() {
+        let mut settings = ghost();
+        settings.ghosts.refresh_epochs = 3;
+        assert_eq!(with_ghosts("4+2+2+2", &settings), [true, true, true, false]);
+        assert_eq!(with_ghosts("10", &settings), [false], "the first task is also the last");
+    }
+
+    #[test]
+    fn the_base_model_imagines_nothing() {
+        let later = "imprint train finetune remember";
+        assert_eq!(stages("4+2+2", &base()), ["train remember", later, later]);
+        assert_eq!(with_ghosts("4+2+2", &base()), [false; 3]);
+    }
+
+    /// The control trains its seen proxies as the Ghost model does, without ghosts; with a generator too it is one.
+    #[test]
+    fn the_control_completes_seen_classes_alone() {
+        for mut settings in [base(), ghost()] {
+            settings.complete.seen_only = true;
+            let complete: Vec<_> = plans("4+2+2", &settings).iter().map(|plan| plan.complete).collect();
+            assert_eq!(complete, [Some(Complete::SeenClasses), Some(Complete::SeenClasses), None]);
+        }
+        let mut control = base();
+        control.complete.seen_only = true;
+        let second = "imprint train finetune remember features complete";
+        assert_eq!(stages("4+2+2", &control)[1], second, "nothing is generated");
+    }
+
+    /// Classes of task 2 have ghost proxies only where ghosts came first; those of task 3 have them anyway.
+    #[test]
+    fn new_classes_can_start_from_their_ghosts() {
+        let imprint = |settings: &LearnSettings| -> Vec<Option<Imprint>> {
+            plans("4+2+2", settings).iter().map(|plan| plan.imprint).collect()
+        };
+        let mut settings = ghost();
+        settings.ghosts.init_from_ghosts = true;
+        assert_eq!(imprint(&settings), [None, Some(Imprint::FromImages), Some(Imprint::FromGhosts)]);
+        settings.ghosts.refresh_epochs = 1;
+        assert_eq!(imprint(&settings), [None, Some(Imprint::FromGhosts), Some(Imprint::FromGhosts)]);
+        settings.ghosts.generator = GeneratorKind::None;
+        assert_eq!(imprint(&settings), [None, Some(Imprint::FromImages), Some(Imprint::FromImages)]);
+    }
+
+    #[test]
+    fn there_is_nothing_to_balance_without_a_memory() {
+        let mut settings = ghost();
+        settings.memory.per_class = 0;
+        assert!(plans("4+2+2", &settings).iter().all(|plan| !plan.finetune));
+        let mut settings = ghost();
+        settings.finetune.epochs = 0;
+        assert!(plans("4+2+2", &settings).iter().all(|plan| !plan.finetune));
+    }
+
+    #[test]
+    fn only_the_first_task_restarts_and_actual_images_need_no_generator() {
+        let mut settings = ghost();
+        settings.train.restarts = 5;
+        let restarts: Vec<usize> = plans("4+2+2", &settings).iter().map(|plan| plan.train.restarts).collect();
+        assert_eq!(restarts, [5, 1, 1]);
+        settings.ghosts.generator = GeneratorKind::Real;
+        assert!(plans("4+2+2", &settings).iter().all(|plan| !plan.generator));
+        assert_eq!(with_ghosts("4+2+2", &settings), [false, true, false]);
+        settings.loss.distillation = DistillationKind::None;
+        assert!(plans("4+2+2", &settings).iter().all(|plan| !plan.train.distill));
+    }
+}

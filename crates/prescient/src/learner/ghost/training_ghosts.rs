@@ -13,9 +13,8 @@ use crate::ghost::FeatureBank;
 use crate::ghost::svm::{self, Rows, SvmSettings};
 use crate::learner::Event;
 use crate::loss::Planes;
-use crate::seeds::{Seeds, Stream};
+use crate::seeds::{Seeds, Stream, picked};
 use rand::RngExt;
-use rand::seq::index;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use tch::{Device, Kind, Tensor, no_grad};
@@ -168,16 +167,6 @@ pub(super) fn real_features(
     Ok(features.into_iter().map(|(slot, class)| (slot, class.features)).collect())
 }
 
-/// At most `count` of `all` places, in order, drawn where there are more.
-fn picked(all: usize, count: usize, stream: &mut Stream) -> Vec<usize> {
-    let mut places = match all > count {
-        true => index::sample(stream, all, count).into_vec(),
-        false => (0..all).collect(),
-    };
-    places.sort_unstable();
-    places
-}
-
 /// One plane for each future class, between its ghosts and the seen features under the present `f`; none where svm-reg has no
 /// weight.
 fn planes(model: &GhostLearner, lesson: &mut Lesson<'_>, ghosts: &FeatureBank) -> Result<Option<Planes>, LearnError> {
@@ -219,20 +208,4 @@ pub(super) fn at_mean(ghosts: &Tensor, proxies: &Tensor) -> Tensor {
 /// Rows of length 1, as plain numbers one after the other.
 fn unit_values(rows: &Tensor) -> Result<Vec<f32>, LearnError> {
     Ok(Vec::<f32>::try_from(no_grad(|| unit_rows(rows).to_device(Device::Cpu).to_kind(Kind::Float).flatten(0, -1)))?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// All where there are few; else as many as asked for, each once, in order, the same for the same seed.
-    #[test]
-    fn features_are_sampled_by_seed_and_not_taken_in_file_order() {
-        let pick = |all, seed| picked(all, 5, &mut Seeds::new(seed).stream("x", 0));
-        assert_eq!(pick(3, 1), [0, 1, 2]);
-        let found = pick(1000, 1);
-        assert!(found.len() == 5 && found.is_sorted_by(|a, b| a < b));
-        assert_eq!(found, pick(1000, 1));
-        assert!(found != [0, 1, 2, 3, 4] && found != pick(1000, 2));
-    }
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::class::ClassId;
-use crate::data::testing::real_data;
 use crate::data::{Channels, Image};
+use crate::required::real_data;
 use std::fs;
 use std::io::Write;
 use tempfile::TempDir;

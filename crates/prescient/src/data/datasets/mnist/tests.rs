@@ -1,7 +1,7 @@
 //! The four files: whole, damaged, and the real ones.
 
 use super::*;
-use crate::data::testing::real_data;
+use crate::required::real_data;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
