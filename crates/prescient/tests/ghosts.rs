@@ -70,6 +70,7 @@ fn the_ghost_model_guesses_and_resumes() {
         assert!(features(&whole, 2) == features(&parts, 2), "{name}: the resumed run kept other features");
     }
     recipe.memory.per_class = 0;
+    recipe.train.epochs = 12;
     let record = run(recipe, &folder.path().join("no-memory"));
     let present = metrics::find("present").unwrap().value(&record.run(), 2).unwrap();
     assert!(present > 0.3, "without a memory the newest classes are still known: {present}");
