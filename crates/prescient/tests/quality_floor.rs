@@ -1,4 +1,12 @@
-//! A floor under the results: the demo in short must still show what the project claims.
+//! A floor under the results: the demo in short must still show what the project claims. About 40 CPU seconds.
+//!
+//! Measured when it was written, on a CPU with one thread:
+//!
+//! | seed | unseen after task 1 | the same, for the best harmonic mean | continual, base | continual, Ghost |
+//! | --- | --- | --- | --- | --- |
+//! | 1 | 0.260 | 0.583 | 0.639 | 0.726 |
+//! | 2 | 0.167 | 0.448 | 0.644 | 0.672 |
+//! | 3 | 0.156 | 0.583 | 0.625 | 0.660 |
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -7,41 +15,39 @@ use prescient::evaluation::metrics;
 use prescient::experiment::{Record, overridden, recipes};
 use std::path::Path;
 
-/// The demo's recipe with a narrower net, fewer images and fewer epochs, carried out.
-fn shortened(name: &str, seed: u32, out: &Path) -> Record {
+/// The demo's recipe with a narrower net, fewer images and three tasks, carried out.
+fn shortened(name: &str, more: &[&str], out: &Path) -> Record {
     let (text, path) = recipes::find(name).unwrap();
-    let mut sets: Vec<String> = match std::env::var("SETS") {
-        Ok(sets) => sets.split_whitespace().map(String::from).collect(),
-        Err(_) => vec![],
-    };
-    sets.push(format!("seed={seed}"));
-    if name == "demo-ghost" {
-        sets.extend(["ghosts.per_class=50", "complete.epochs=20"].map(String::from));
-    }
+    let short = [
+        "seed=1",
+        "scenario.split=12+6+6",
+        "data.train=60",
+        "data.test=8",
+        "finetune.epochs=5",
+        "model.extractor.width=8",
+    ];
+    let sets: Vec<String> = short.iter().chain(more).map(ToString::to_string).collect();
     common::run(overridden(&text, &path, &sets).unwrap(), out)
 }
 
 fn value(record: &Record, metric: &str, task: usize) -> f64 {
-    metrics::find(metric).unwrap().value(&record.run(), task).unwrap_or(f64::NAN)
+    metrics::find(metric).unwrap().value(&record.run(), task).unwrap()
 }
 
+/// Twelve of 24 classes have come after task 1. A chance answer is right once in 24: what the model itself answers for the other twelve is
+/// right at least three times as often, and with the offset for the best harmonic mean at least six times. Over all classes and tasks
+/// the Ghost model is not below the base model.
 #[test]
-fn calibrate_me() {
-    for seed in 1..=3 {
-        let start = std::time::Instant::now();
-        let folder = tempfile::tempdir().unwrap();
-        let base = shortened("demo-base", seed, &folder.path().join("base"));
-        let middle = start.elapsed();
-        let ghost = shortened("demo-ghost", seed, &folder.path().join("ghost"));
-        println!(
-            "{seed}: unseen {:.3} zero-shot {:.3} base {:.3} ghost {:.3} seen {:.3} {:.3} {middle:?} {:?}",
-            value(&ghost, "unseen", 1),
-            value(&ghost, "zero-shot", 1),
-            value(&base, "continual", 4),
-            value(&ghost, "continual", 4),
-            value(&base, "seen", 4),
-            value(&ghost, "seen", 4),
-            start.elapsed()
-        );
-    }
+fn ghosts_are_far_above_chance_and_cost_nothing_overall() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = shortened("demo-base", &[], &folder.path().join("base"));
+    let fewer_ghosts = ["ghosts.per_class=50", "ghosts.generator.limit=60", "complete.epochs=30"];
+    let ghost = shortened("demo-ghost", &fewer_ghosts, &folder.path().join("ghost"));
+
+    let (own, harmonic) = (value(&ghost, "unseen", 1), value(&ghost, "calibrated unseen", 1));
+    assert!(own >= 3.0 / 24.0, "{own:.3} of unseen classes is right after task 1");
+    assert!(harmonic >= 6.0 / 24.0, "{harmonic:.3} of unseen classes is right after task 1 for the best harmonic mean");
+    let [base, ghost] = [&base, &ghost].map(|record| value(record, "continual", 3));
+    assert!(ghost >= base, "continual accuracy: Ghost {ghost:.3}, base {base:.3}");
+    assert!(base > 0.5, "continual accuracy of the base model: {base:.3}");
 }
