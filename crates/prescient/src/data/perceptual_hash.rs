@@ -50,7 +50,7 @@ impl PerceptualHash {
     /// Two images that differ in at most so many of 128 places are near duplicates.
     ///
     /// Measured by `bench/src/near_duplicates.rs`; the numbers are in `docs/guide/data.md`.
-    pub const NEAR: u32 = 14;
+    pub const NEAR: u32 = 10;
 
     /// The hash of an image; none if it is flat, for all flat images would have the same.
     pub fn of(image: &Image) -> Option<Self> {

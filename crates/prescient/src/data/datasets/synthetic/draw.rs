@@ -1,12 +1,12 @@
 //! Draws one image of a class: background, clutter, objects, what hides them, light, noise.
 //!
-//! Edges are smoothed by how far a pixel's middle lies from them. Numbers come from the stream in a fixed order, by
-//! arithmetic of our own, so that an image is the same on every machine and with every version of every library.
+//! Numbers come from the stream in a fixed order, so that an image is the same on every machine.
 
+use crate::data::datasets::synthetic::canvas::{Canvas, Rgb, colour, cover, mix};
 use crate::data::datasets::synthetic::classes::{Background, Class, Colour, Count, Size, Texture};
+use crate::data::datasets::synthetic::dice::Dice;
 use crate::data::datasets::synthetic::shapes::{Point, REACH, distance, segment};
 use crate::seeds::Stream;
-use rand::Rng;
 
 /// The side of an image, in pixels.
 pub(crate) const SIDE: usize = 32;
@@ -19,7 +19,7 @@ const SMALL: f32 = 4.3;
 const LARGE: f32 = 7.0;
 
 /// How much of everything that says nothing of the class. Lengths are in pixels, colours go from 0 to 1.
-mod nuisance {
+pub(super) mod nuisance {
     /// An object's radius varies by this part of it, up or down.
     pub(crate) const SIZE: f32 = 0.12;
     /// How far an object may leave the image, as a part of its radius.
@@ -50,8 +50,6 @@ mod nuisance {
     pub(crate) const NOISE: f32 = 0.07;
 }
 
-type Rgb = [f32; 3];
-
 /// Draws one image of `class` into `out`: 32×32 pixels, red, green and blue side by side.
 pub(crate) fn draw(class: &Class, stream: Stream, out: &mut [u8]) {
     let mut dice = Dice(stream);
@@ -69,122 +67,6 @@ pub(crate) fn draw(class: &Class, stream: Stream, out: &mut [u8]) {
         occlude(&mut canvas, &objects, &mut dice);
     }
     canvas.develop(&mut dice, out);
-}
-
-/// Random numbers, each by plain arithmetic from the stream's bits.
-struct Dice(Stream);
-
-impl Dice {
-    /// From 0 up to, but without, 1.
-    fn part(&mut self) -> f32 {
-        // 24 bits: as many as an f32 holds.
-        (self.0.next_u32() >> 8) as f32 / 16_777_216.0
-    }
-
-    fn between(&mut self, low: f32, high: f32) -> f32 {
-        low + (high - low) * self.part()
-    }
-
-    /// From `−most` to `most`.
-    fn around(&mut self, most: f32) -> f32 {
-        self.between(-most, most)
-    }
-
-    /// A whole number, both ends included.
-    fn whole(&mut self, (low, high): (usize, usize)) -> usize {
-        low + (self.part() * (high - low + 1) as f32) as usize
-    }
-
-    fn chance(&mut self, of: f32) -> bool {
-        self.part() < of
-    }
-
-    fn point(&mut self, margin: f32) -> Point {
-        let far = SIDE as f32 - margin;
-        Point::new(self.between(margin, far), self.between(margin, far))
-    }
-
-    /// Any direction: a point of the unit disc, pushed out to its rim. Needs no sine, which differs by machine.
-    fn direction(&mut self) -> Point {
-        loop {
-            let point = Point::new(self.around(1.0), self.around(1.0));
-            let length = point.length();
-            if (0.1..=1.0).contains(&length) {
-                return Point::new(point.x / length, point.y / length);
-            }
-        }
-    }
-
-    /// About a normal deviate: the sum of four uniform bytes, which has the deviation 2 · √((256² − 1) / 12) = 147.8.
-    fn noise(&mut self) -> f32 {
-        let bytes = self.0.next_u32().to_le_bytes();
-        (bytes.iter().map(|&byte| i32::from(byte)).sum::<i32>() - 510) as f32 / 147.8
-    }
-
-    fn any_colour(&mut self) -> Rgb {
-        colour(self.between(0.0, 6.0), self.part(), self.between(0.1, 1.0))
-    }
-}
-
-/// Hue in sixths of the colour circle (0 red, 2 green, 4 blue), saturation and brightness from 0 to 1.
-fn colour(hue: f32, saturation: f32, brightness: f32) -> Rgb {
-    [5.0, 3.0, 1.0].map(|offset: f32| {
-        let place = (offset + hue + 6.0) % 6.0;
-        brightness * (1.0 - saturation * place.min(4.0 - place).clamp(0.0, 1.0))
-    })
-}
-
-fn mix(from: Rgb, to: Rgb, part: f32) -> Rgb {
-    [0, 1, 2].map(|channel| from[channel] + (to[channel] - from[channel]) * part)
-}
-
-/// How much of a pixel is covered by what is `distance` pixels away from its middle.
-fn cover(distance: f32) -> f32 {
-    (0.5 - distance).clamp(0.0, 1.0)
-}
-
-/// The colours of an image while it is drawn.
-struct Canvas(Vec<Rgb>);
-
-impl Canvas {
-    fn new(colour: impl Fn(Point) -> Rgb) -> Self {
-        Self((0..SIDE * SIDE).map(|index| colour(middle_of(index))).collect())
-    }
-
-    /// Lays a colour over each pixel up to `reach` from `middle`; `brush` answers the colour and how much of it.
-    fn paint(&mut self, middle: Point, reach: f32, brush: impl Fn(Point) -> (Rgb, f32)) {
-        let range = |centre: f32| {
-            let end = |edge: f32| edge.clamp(0.0, SIDE as f32) as usize;
-            end(centre - reach - 1.0)..end(centre + reach + 2.0)
-        };
-        for y in range(middle.y) {
-            for x in range(middle.x) {
-                let index = y * SIDE + x;
-                let (colour, opacity) = brush(middle_of(index));
-                self.0[index] = mix(self.0[index], colour, opacity);
-            }
-        }
-    }
-
-    /// Light, exposure and noise, and then bytes.
-    fn develop(&self, dice: &mut Dice, out: &mut [u8]) {
-        let half = SIDE as f32 / 2.0;
-        let (light, slope) = (dice.direction(), dice.around(nuisance::LIGHT) / half);
-        let exposure = 1.0 + dice.around(nuisance::EXPOSURE);
-        for (index, (colour, bytes)) in self.0.iter().zip(out.chunks_exact_mut(3)).enumerate() {
-            let from_middle = middle_of(index).minus(Point::new(half, half));
-            let gain = exposure * (1.0 + slope * from_middle.dot(light));
-            for (value, byte) in colour.iter().zip(bytes) {
-                let value = value * gain + dice.noise() * nuisance::NOISE;
-                *byte = (value.clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
-            }
-        }
-    }
-}
-
-/// The middle of the `index`-th pixel.
-fn middle_of(index: usize) -> Point {
-    Point::new((index % SIDE) as f32 + 0.5, (index / SIDE) as f32 + 0.5)
 }
 
 fn background(kind: Background, dice: &mut Dice) -> impl Fn(Point) -> Rgb + use<> {
@@ -329,41 +211,6 @@ mod tests {
 
     fn dice(index: usize) -> Dice {
         Dice(Seeds::new(0).stream("test", index))
-    }
-
-    #[test]
-    fn colours_by_hand() {
-        assert_eq!(colour(0.0, 1.0, 1.0), [1.0, 0.0, 0.0]);
-        assert_eq!(colour(1.0, 1.0, 1.0), [1.0, 1.0, 0.0]);
-        assert_eq!(colour(2.0, 0.5, 0.5), [0.25, 0.5, 0.25]);
-        assert_eq!(colour(4.0, 1.0, 1.0), [0.0, 0.0, 1.0]);
-        assert_eq!(colour(-1.0, 1.0, 1.0), colour(5.0, 1.0, 1.0));
-        assert_eq!(colour(3.3, 0.0, 0.5), [0.5; 3]);
-    }
-
-    /// Deviation 1 to within 2 %, from 10,000 draws.
-    #[test]
-    fn noise_has_mean_zero_and_deviation_one() {
-        let mut dice = dice(0);
-        let draws: Vec<f32> = (0..10_000).map(|_| dice.noise()).collect();
-        let mean = draws.iter().sum::<f32>() / 10_000.0;
-        let deviation = (draws.iter().map(|draw| (draw - mean).powi(2)).sum::<f32>() / 10_000.0).sqrt();
-        assert!(mean.abs() < 0.03, "{mean}");
-        assert!((deviation - 1.0).abs() < 0.02, "{deviation}");
-    }
-
-    #[test]
-    fn directions_have_length_one() {
-        let mut dice = dice(1);
-        assert!((0..100).all(|_| (dice.direction().length() - 1.0).abs() < 1e-5));
-    }
-
-    #[test]
-    fn whole_numbers_include_both_ends() {
-        let mut dice = dice(2);
-        let draws: Vec<usize> = (0..200).map(|_| dice.whole((2, 4))).collect();
-        assert!([2, 3, 4].iter().all(|value| draws.contains(value)));
-        assert!(draws.iter().all(|draw| (2..=4).contains(draw)));
     }
 
     /// Two objects that lie on each other would be seen as one.

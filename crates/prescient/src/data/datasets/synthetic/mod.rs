@@ -4,7 +4,9 @@
 //! known from several early ones: a class to come can be guessed from what it is said to look like. What belongs to no
 //! class (place, turn, light, clutter, noise, …) is drawn anew for each image.
 
+mod canvas;
 mod classes;
+mod dice;
 mod draw;
 mod shapes;
 
