@@ -318,7 +318,7 @@ fn a_training_that_diverges() {
     place.photo_recipe("3");
     // One step alone: its loss is still a number, what comes after is not.
     let sets = ["--set", "train.lr=1e38", "--set", "train.batch_size=64"];
-    place.refuses(&[RUN, &sets].concat(), &["cannot learn task 1", "diverged", "hint: a smaller"]);
+    place.refuses(&[RUN, &sets].concat(), &["cannot evaluate task 1", "diverged", "hint: a smaller"]);
 }
 
 #[test]

@@ -48,14 +48,12 @@ pub(super) fn learn(model: &mut GhostLearner, lesson: &mut Lesson<'_>) -> Result
     let trained = train(model, lesson, teacher.as_ref())?;
     model.ghost_proxies = trained.ghost_proxies;
 
-    if plan.finetune {
-        lesson.enter("finetune");
-    }
+    lesson.enter(if plan.finetune { "finetune" } else { "remember" });
     let exemplars = choose_exemplars(model, lesson)?;
     if plan.finetune {
         finetune(model, lesson, &exemplars)?;
+        lesson.enter("remember");
     }
-    lesson.enter("remember");
     remember(model, lesson, exemplars);
 
     // What line 6 is answered with.

@@ -38,12 +38,12 @@ pub(in crate::report) fn losses(name: &str, run: &ReadRun) -> Option<Figure> {
         }
     }
     let of_stage = |stage: &str| -> Vec<&Epoch> { run.record.epochs().filter(|epoch| epoch.stage == stage).collect() };
-    // The try that went on tells how long each of them was.
-    let a_try = of_stage("train").iter().filter(|epoch| epoch.task == 1).count().max(1);
+    // The start that was kept tells how long each of them was.
+    let one = of_stage("train").iter().filter(|epoch| epoch.task == 1).count().max(1);
     for (index, stage) in stages.iter().enumerate() {
         let border = |before: &Epoch, after: &Epoch| match *stage {
             _ if before.task != after.task => Some(format!("task {}", after.task)),
-            "try" if before.epoch.is_multiple_of(a_try) => Some(format!("try {}", before.epoch / a_try + 1)),
+            "restart" if before.epoch.is_multiple_of(one) => Some(format!("restart {}", before.epoch / one + 1)),
             _ => None,
         };
         panel(&mut svg, stage, &of_stage(stage), &border, index as f64 * PANEL);
@@ -53,8 +53,8 @@ pub(in crate::report) fn losses(name: &str, run: &ReadRun) -> Option<Figure> {
         title: "Loss terms".to_owned(),
         about:
             "The mean of each term over the batches of an epoch, with its weight; their sum is what is minimized. Lines \
-                stand between tasks, and between tries where the first task trained several times: all of them are \
-                under try, the one that went on is under train."
+                stand between tasks, and between restarts where the first task trained several times: all of them are \
+                under restart, the one that was kept is under train."
                 .to_owned(),
         alt: format!("Lines of the loss terms over epochs in {} stages: {}.", stages.len(), stages.join(", ")),
         table,
@@ -119,19 +119,25 @@ mod tests {
     use crate::experiment::record::Line;
     use crate::report::runs::testing::read_run;
 
-    /// Two tries of two epochs, of which the second went on.
+    /// Two starts of two epochs, of which the second was kept.
     #[test]
-    fn tries_have_borders_too() {
+    fn restarts_have_borders_too() {
         let mut run = read_run("base", 1, "", &[[0; 8]]);
-        let told =
-            [("try", 1, 2.5), ("try", 2, 2.0), ("try", 3, 2.5), ("try", 4, 1.5), ("train", 1, 2.5), ("train", 2, 1.5)];
+        let told = [
+            ("restart", 1, 2.5),
+            ("restart", 2, 2.0),
+            ("restart", 3, 2.5),
+            ("restart", 4, 1.5),
+            ("train", 1, 2.5),
+            ("train", 2, 1.5),
+        ];
         for (stage, epoch, nca) in told {
             let terms = [("nca".to_owned(), nca)].into_iter().collect();
             run.record.lines.push(Line::Epoch(Epoch { task: 1, stage: stage.to_owned(), epoch, lr: 0.1, terms }));
         }
         let drawn = losses("base", &run).expect("epochs").svg.body;
         assert_eq!(drawn.matches("axis dotted").count(), 1);
-        assert_eq!(drawn.matches("try 2</text>").count(), 1);
+        assert_eq!(drawn.matches("restart 2</text>").count(), 1);
     }
 
     #[test]

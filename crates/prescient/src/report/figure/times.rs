@@ -90,7 +90,7 @@ fn merged<'a>(stages: impl Iterator<Item = (&'a str, f64)>) -> Vec<(String, f64)
 const COLOURS: [(&str, usize); 10] = [
     ("prepare", 0),
     ("imprint", 6),
-    ("catch-up", 8),
+    ("refresh", 8),
     (SVM, 2),
     ("train", 1),
     ("finetune", 7),

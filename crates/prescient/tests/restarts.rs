@@ -1,4 +1,4 @@
-//! Several tries of the first task: the one with the lowest loss goes on, and nothing is left of the others but what they said.
+//! Several starts of the first task: the one with the lowest loss is kept, and nothing is left of the others but their losses.
 #![allow(clippy::unwrap_used)]
 
 mod common;
