@@ -185,13 +185,13 @@ fn narrow(simd: V3, lanes: &mut Lanes, pixels: &[u8], needed: usize, taps: usize
 fn enlarged(simd: V3, row: &[u8], near: &Near) -> [__m256i; 2] {
     let pixels: __m256i = cast([load(row, near.at[0] as usize), load(row, near.at[1] as usize)]);
     let mut out = [pixels; 2];
-    for half in 0..2 {
-        let first: __m256i = cast(near.shuffles[half]);
+    for (out, shuffle) in out.iter_mut().zip(near.shuffles) {
+        let first: __m256i = cast(shuffle);
         let second = simd.avx2._mm256_add_epi8(first, cast([3i8; 32]));
         let one = simd.avx2._mm256_slli_epi16::<{ BETWEEN as i32 }>(simd.avx2._mm256_shuffle_epi8(pixels, first));
         let other = simd.avx2._mm256_slli_epi16::<{ BETWEEN as i32 }>(simd.avx2._mm256_shuffle_epi8(pixels, second));
         let step = simd.avx2._mm256_mulhrs_epi16(simd.avx2._mm256_sub_epi16(other, one), cast(near.weights));
-        out[half] = simd.avx2._mm256_add_epi16(one, step);
+        *out = simd.avx2._mm256_add_epi16(one, step);
     }
     out
 }
