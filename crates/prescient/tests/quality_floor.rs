@@ -39,7 +39,7 @@ fn value(record: &Record, metric: &str, task: usize) -> f64 {
 /// the Ghost model is not below the base model.
 #[test]
 fn ghosts_are_far_above_chance_and_cost_nothing_overall() {
-    // One thread: the same numbers however many cores there are, and no threads that spin where others want them too.
+    // One thread: the same numbers however many cores there are.
     tch::set_num_threads(1);
     let folder = tempfile::tempdir().unwrap();
     let base = shortened("demo-base", &[], &folder.path().join("base"));
