@@ -1,8 +1,11 @@
 //! The house itself: imports point one way, and the documents name what is there.
 #![allow(clippy::unwrap_used)]
 
+mod tree;
+
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use tree::{files, root};
 
 /// From the ground up. A room may use what stands below it, or beside it.
 const FLOORS: &[&[&str]] = &[
@@ -19,28 +22,9 @@ const FLOORS: &[&[&str]] = &[
     &["audit", "report"],
 ];
 
-/// The repository.
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
 /// The library's code.
 fn library() -> PathBuf {
     root().join("crates/prescient/src")
-}
-
-fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files(&path, ending));
-        } else if path.to_string_lossy().ends_with(ending) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
 }
 
 fn floor(room: &str) -> usize {

@@ -1,29 +1,13 @@
 //! What the project has promised about itself: short files, short documents, links that lead somewhere, few dependencies.
 #![allow(clippy::unwrap_used)]
 
+mod tree;
+
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
-
-/// All files below `folder` that end so.
-fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("`{}`: {error}", folder.display())) {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files(&path, ending));
-        } else if path.to_string_lossy().ends_with(ending) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
+use tree::{files, root};
 
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()))
