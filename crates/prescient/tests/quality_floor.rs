@@ -7,6 +7,9 @@
 //! | 1 | 0.260 | 0.583 | 0.639 | 0.726 |
 //! | 2 | 0.167 | 0.448 | 0.644 | 0.672 |
 //! | 3 | 0.156 | 0.583 | 0.625 | 0.660 |
+//!
+//! One of four shortened demos that were tried, and the one that shows a gain: docs/notebook/2026-11-16-quality-floor.md has
+//! the others. A guard against a change for the worse, no evidence that ghosts help in general.
 #![allow(clippy::unwrap_used)]
 
 mod common;
