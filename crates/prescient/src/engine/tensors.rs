@@ -1,4 +1,5 @@
-//! Tensors by name in a file: safetensors, in single precision. Read without executing anything.
+//! Tensors by name in a file: safetensors, in single precision, or double where a tensor has it. Read without executing
+//! anything.
 
 use crate::error::RunError;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -8,12 +9,12 @@ use tch::{Device, Kind, Tensor};
 
 /// Writes `tensors` to `path`, sorted by name.
 pub fn write_tensors(path: &Path, tensors: &BTreeMap<String, Tensor>) -> Result<(), RunError> {
-    let plain: BTreeMap<&String, (Vec<usize>, Vec<u8>)> =
+    let plain: BTreeMap<&String, (Dtype, Vec<usize>, Vec<u8>)> =
         tensors.iter().map(|(name, tensor)| (name, bytes(tensor))).collect();
     let views: BTreeMap<&String, TensorView<'_>> = plain
         .iter()
-        .map(|(name, (shape, data))| {
-            (*name, TensorView::new(Dtype::F32, shape.clone(), data).expect("bytes of this very shape"))
+        .map(|(name, (dtype, shape, data))| {
+            (*name, TensorView::new(*dtype, shape.clone(), data).expect("bytes of this very shape"))
         })
         .collect();
     let file = safetensors::serialize(views, None).expect("tensors that were just viewed");
@@ -50,10 +51,11 @@ impl TensorFile {
             Some(shape) if shape != found => {
                 Err(self.damaged(format!("`{name}`: expected the shape {shape:?}, found {found:?}")))
             }
-            _ if view.dtype() != Dtype::F32 => {
-                Err(self.damaged(format!("`{name}`: expected f32, found {:?}", view.dtype())))
-            }
-            _ => Ok(Tensor::from_data_size(view.data(), &found, Kind::Float)),
+            _ => match view.dtype() {
+                Dtype::F32 => Ok(Tensor::from_data_size(view.data(), &found, Kind::Float)),
+                Dtype::F64 => Ok(Tensor::from_data_size(view.data(), &found, Kind::Double)),
+                other => Err(self.damaged(format!("`{name}`: expected f32 or f64, found {other:?}"))),
+            },
         }
     }
 
@@ -67,11 +69,15 @@ impl TensorFile {
     }
 }
 
-/// Shape and bytes of a tensor, in single precision.
-fn bytes(tensor: &Tensor) -> (Vec<usize>, Vec<u8>) {
-    let tensor = tensor.detach().to_device(Device::Cpu).to_kind(Kind::Float).contiguous();
+/// Kind, shape and bytes of a tensor: in double precision as it is, anything else in single precision.
+fn bytes(tensor: &Tensor) -> (Dtype, Vec<usize>, Vec<u8>) {
+    let (kind, dtype, size) = match tensor.kind() {
+        Kind::Double => (Kind::Double, Dtype::F64, 8),
+        _ => (Kind::Float, Dtype::F32, 4),
+    };
+    let tensor = tensor.detach().to_device(Device::Cpu).to_kind(kind).contiguous();
     let shape = tensor.size().iter().map(|&n| n as usize).collect();
-    let mut data = vec![0; tensor.numel() * 4];
+    let mut data = vec![0; tensor.numel() * size];
     tensor.copy_data_u8(&mut data, tensor.numel());
-    (shape, data)
+    (dtype, shape, data)
 }

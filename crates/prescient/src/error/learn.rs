@@ -1,6 +1,6 @@
 //! Learning that cannot go on.
 
-use crate::error::DataError;
+use crate::error::{DataError, RunError};
 
 /// Learning that cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +48,12 @@ pub enum LearnError {
         /// What it was given.
         found: String,
     },
+    /// The cache of features failed.
+    #[error(transparent)]
+    Cache(RunError),
+    /// A network that sees no numbers in a photo.
+    #[error("the extractor's features are no finite numbers")]
+    FeaturesNotFinite,
     /// libtorch failed.
     #[error("libtorch failed: {0}")]
     Torch(String),

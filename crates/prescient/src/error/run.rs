@@ -38,6 +38,14 @@ pub enum RunError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A part of the cache of features that is not as we wrote it.
+    #[error("`{path}`, a part of the cache of features: {reason}")]
+    DamagedCache {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A page is to be written where a folder is.
     #[error("`{path}` is a folder; expected a file for the page")]
     PageIsAFolder {
@@ -105,6 +113,9 @@ impl RunError {
             }
             Self::NotARun { .. } => "a run is a folder that `prescient run` or `prescient demo` wrote".into(),
             Self::Damaged { .. } => "the run cannot be trusted any more: run it again".into(),
+            Self::DamagedCache { path, .. } => {
+                format!("delete it, and its features are computed again: `rm {}`", path.display())
+            }
             Self::PageIsAFolder { .. } => {
                 "runs come first, then the file: `prescient report RUN… --html report.html`".into()
             }

@@ -5,11 +5,13 @@ pub mod metrics;
 mod scatter;
 pub mod statistics;
 mod trade;
+mod worth;
 
 pub use likeness::{Inspection, Likeness};
 pub use metrics::{METRICS, Metric};
 pub use scatter::{Points, Scatter, Zone};
 pub use trade::{Trade, harmonic};
+pub use worth::{Misleading, SourceWorth, Worth};
 
 use crate::class::{Slot, Slots};
 use serde::{Deserialize, Serialize};

@@ -265,6 +265,7 @@ impl Observer for Recorder {
                 terms: terms.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             }),
             Event::Remembered { task, exemplars } => Line::Memory(Kept { task, exemplars: exemplars.to_vec() }),
+            Event::Fitted { worth } => Line::Worth(worth.clone()),
             Event::Evaluated { task, answers } => Line::Evaluation(Evaluation {
                 task,
                 confusion: answers.confusion(self.classes),

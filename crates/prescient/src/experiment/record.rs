@@ -5,7 +5,7 @@
 
 use crate::class::{Slot, Slots};
 use crate::error::RunError;
-use crate::evaluation::{Answers, Confusion, Judged, Run};
+use crate::evaluation::{Answers, Confusion, Judged, Run, Worth};
 use crate::experiment::Recipe;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ pub enum Line {
     Epoch(Epoch),
     /// What was kept of new classes.
     Memory(Kept),
+    /// What class information was worth, in the closed form.
+    Worth(Worth),
     /// What was answered after a task.
     Evaluation(Evaluation),
     /// Which images the task read: its last line. Records of early versions have none.
@@ -214,6 +216,14 @@ impl Record {
     pub fn epochs(&self) -> impl Iterator<Item = &Epoch> {
         self.lines.iter().filter_map(|line| match line {
             Line::Epoch(epoch) => Some(epoch),
+            _ => None,
+        })
+    }
+
+    /// What class information was worth after each task, in the closed form.
+    pub fn worths(&self) -> impl Iterator<Item = &Worth> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Worth(worth) => Some(worth),
             _ => None,
         })
     }

@@ -1,5 +1,6 @@
 //! The feature extractor `f`.
 
+pub mod feature_cache;
 mod folded;
 mod identity;
 mod mlp;
@@ -8,6 +9,7 @@ mod normed;
 mod resnet;
 mod small_cnn;
 
+pub use feature_cache::FeatureCache;
 pub use mlp::Mlp;
 pub use network::Network;
 pub use resnet::{ResNet18, Stem};

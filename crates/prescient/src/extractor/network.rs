@@ -116,6 +116,27 @@ impl Network {
         })
     }
 
+    /// The mean feature of images and their mirror images; of rows, the feature.
+    pub fn mirrored_mean(&self, images: &Tensor) -> Tensor {
+        let seen = self.forward_eval(images).features;
+        match images.dim() {
+            4 => no_grad(|| (seen + self.forward_eval(&images.flip([3i64])).features) * 0.5),
+            _ => seen,
+        }
+    }
+
+    /// A digest of its weights: two networks of one kind with the same digest see the same.
+    pub fn digest(&self) -> Result<blake3::Hash, tch::TchError> {
+        let mut hasher = blake3::Hasher::new();
+        for (name, variable) in self.variables() {
+            let variable = variable.detach().to_device(Device::Cpu).to_kind(Kind::Float).contiguous();
+            let mut bytes = vec![0; variable.numel() * 4];
+            variable.f_copy_data_u8(&mut bytes, variable.numel())?;
+            hasher.update(name.as_bytes()).update(&[0]).update(&bytes);
+        }
+        Ok(hasher.finalize())
+    }
+
     /// The numbers that the first convolution takes, so that nobody need convert them.
     pub fn image_kind(&self) -> Kind {
         if self.compute.precision == Precision::Bf16 { Kind::BFloat16 } else { Kind::Float }

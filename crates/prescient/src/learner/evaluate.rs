@@ -4,14 +4,18 @@ use crate::class::{Slot, Slots};
 use crate::engine::{DeviceCache, TaskBatches};
 use crate::error::LearnError;
 use crate::evaluation::{Answers, Best, Points, Scatter};
+use crate::learner::frozen::{CHUNK, FrozenFeatures};
 use crate::learner::scatter::{Collector, plain, unit};
 use crate::learner::{Event, Observer};
-use crate::predictor::{BATCH_SIZE, Predictor};
-use crate::protocol::TaskData;
+use crate::predictor::{BATCH_SIZE, HeadKind, Predictor};
+use crate::protocol::{TaskData, Usage};
 use crate::seeds::Seeds;
 use std::ops::Range;
 use std::sync::Arc;
 use tch::Tensor;
+
+/// Takes features of test images and the slots of their classes.
+type Take<'a> = dyn FnMut(&Tensor, &[Slot]) -> Result<(), LearnError> + 'a;
 
 /// Evaluates one predictor after the other on the same test images.
 pub struct Evaluator {
@@ -21,12 +25,14 @@ pub struct Evaluator {
     unit: bool,
     /// The test images on a GPU: nothing is known yet, or whether they fit there.
     cache: Option<Option<DeviceCache>>,
+    /// Features that need not be computed again: those of a network that does not change.
+    frozen: Option<FrozenFeatures>,
 }
 
 impl Evaluator {
     /// `seeds` choose which features are kept to be drawn; with `unit` they are scaled to length 1.
     pub fn new(seeds: Seeds, threads: usize, unit: bool) -> Self {
-        Self { seeds, threads, unit, cache: None }
+        Self { seeds, threads, unit, cache: None, frozen: None }
     }
 
     /// The answers for all test images. Of the seen and of the future classes the best is kept with its score.
@@ -38,29 +44,25 @@ impl Evaluator {
     ) -> Result<Answers, LearnError> {
         data.enter("evaluate");
         let task = predictor.about().task;
-        let batches =
-            TaskBatches::for_test(Arc::new(data.clone()), predictor.input().clone(), BATCH_SIZE, self.threads);
-        self.fill_cache(predictor, data)?;
-        observer.on_event(&Event::StageStarted { stage: "evaluate", steps: data.test().len().div_ceil(BATCH_SIZE) });
-
         let calibration = predictor.about().calibration;
         let mut answers = Answers { offset: calibration.harmonic, own_offset: calibration.own, ..Default::default() };
         let (seen, future) = (predictor.seen().range(), predictor.future().range());
         let all: Vec<Slot> = (0..future.end).map(|slot| Slot(slot as u16)).collect();
         let mut unseen = Best::default();
         let mut collector = Collector::new(data, self.seeds);
-        let cache = self.cache.as_ref().and_then(Option::as_ref);
-        for batch in batches.test(cache, BATCH_SIZE) {
-            let batch = batch?;
-            let (batch, features) = (batch.batch(), predictor.features(batch.batch()));
-            collector.take(&features, &batch.slots)?;
-            let similarities = predictor.similarities(&features);
-            answers.truth.extend(&batch.slots);
-            extend(&mut answers.seen, &similarities, seen.clone(), &all)?;
+        let mut take = |features: &Tensor, slots: &[Slot]| -> Result<(), LearnError> {
+            collector.take(features, slots)?;
+            let scores = predictor.scores(features);
+            answers.truth.extend(slots);
+            extend(&mut answers.seen, &scores, seen.clone(), &all)?;
             if !future.is_empty() {
-                extend(&mut unseen, &similarities, future.clone(), &all)?;
+                extend(&mut unseen, &scores, future.clone(), &all)?;
             }
-            observer.on_event(&Event::Step);
+            Ok(())
+        };
+        match predictor.head().kind() {
+            HeadKind::Cosine => self.look(predictor, data, observer, &mut take)?,
+            HeadKind::Gaussian => self.remember(predictor, data, observer, &mut take)?,
         }
         if !future.is_empty() {
             answers.unseen = Some(unseen);
@@ -73,6 +75,50 @@ impl Evaluator {
         let scatter = self.scatter(predictor, collector)?;
         observer.on_event(&Event::Scattered { task, scatter: &scatter });
         Ok(answers)
+    }
+
+    /// Looks at all test images.
+    fn look(
+        &mut self,
+        predictor: &Predictor,
+        data: &TaskData,
+        observer: &mut dyn Observer,
+        take: &mut Take<'_>,
+    ) -> Result<(), LearnError> {
+        let batches =
+            TaskBatches::for_test(Arc::new(data.clone()), predictor.input().clone(), BATCH_SIZE, self.threads);
+        self.fill_cache(predictor, data)?;
+        observer.on_event(&Event::StageStarted { stage: "evaluate", steps: data.test().len().div_ceil(BATCH_SIZE) });
+        let cache = self.cache.as_ref().and_then(Option::as_ref);
+        for batch in batches.test(cache, BATCH_SIZE) {
+            let batch = batch?;
+            take(&predictor.features(batch.batch()), &batch.batch().slots)?;
+            observer.on_event(&Event::Step);
+        }
+        Ok(())
+    }
+
+    /// Looks at those test images that the same network has not looked at before.
+    fn remember(
+        &mut self,
+        predictor: &Predictor,
+        data: &TaskData,
+        observer: &mut dyn Observer,
+        take: &mut Take<'_>,
+    ) -> Result<(), LearnError> {
+        let eye = (predictor.network(), predictor.input());
+        observer.on_event(&Event::StageStarted { stage: "evaluate", steps: data.test().len().div_ceil(CHUNK) });
+        if self.frozen.is_none() {
+            self.frozen = Some(FrozenFeatures::open(eye.0, eye.1)?);
+        }
+        let frozen = self.frozen.as_mut().expect("just opened");
+        let (features, _) = frozen.of(eye, (data, Usage::Test), data.test(), observer)?;
+        let slots: Vec<Slot> = data.test().iter().map(|sample| data.slot(sample)).collect();
+        for (place, slots) in slots.chunks(BATCH_SIZE).enumerate() {
+            let rows = features.narrow(0, (place * BATCH_SIZE) as i64, slots.len() as i64);
+            take(&rows.to_device(predictor.device()), slots)?;
+        }
+        Ok(())
     }
 
     /// Lays the test images out on a GPU, once for all tasks.
@@ -89,7 +135,7 @@ impl Evaluator {
 
     /// What was collected, with the proxies beside it where they can be drawn: in a plane.
     fn scatter(&self, predictor: &Predictor, collected: Collector) -> Result<Scatter, LearnError> {
-        let proxies = predictor.proxies();
+        let proxies = predictor.head().rows();
         let width = proxies.size()[1] as usize;
         let real = Points { slots: collected.slots, values: collected.values };
         Ok(Scatter {

@@ -3,11 +3,14 @@
 //! A [`Learner`] is taught one task after the other and hands out a [`Predictor`] after each. Everything above it
 //! (experiments, reports, audits, the command) knows the trait alone.
 
+pub mod closed_form;
 mod evaluate;
+mod frozen;
 pub mod ghost;
 mod observer;
 mod scatter;
 
+pub use closed_form::{ClosedFormLearner, ClosedFormSettings};
 pub use evaluate::Evaluator;
 pub use ghost::{
     CalibrateSettings, CompleteSettings, FinetuneSettings, GhostLearner, GhostSettings, LearnSettings, ModelSettings,
@@ -21,6 +24,7 @@ use crate::memory::Memory;
 use crate::predictor::Predictor;
 use crate::protocol::TaskData;
 use crate::scenario::Task;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// What learns task by task.
@@ -39,4 +43,30 @@ pub trait Learner {
 
     /// Takes over what [`Learner::save`] wrote after task `finished`.
     fn load(&mut self, folder: &Path, finished: usize) -> Result<(), RunError>;
+}
+
+/// Which learner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum LearnerKind {
+    /// The paper's model: the extractor is trained task by task.
+    #[default]
+    Ghost,
+    /// Means and one covariance on a frozen extractor.
+    ClosedForm,
+}
+
+/// What the offset between classes with photos and classes without is chosen for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// The accuracy over all classes that is to be expected.
+    Accuracy,
+    /// The harmonic mean of seen and unseen accuracy.
+    Balance,
+    /// As many answers for unseen classes as `calibrate.max_seen_drop` lets seen classes lose.
+    Price,
+    /// No offset.
+    #[default]
+    None,
 }

@@ -1,7 +1,7 @@
 //! What happens while a model learns, told to whoever looks on. An observer looks; it cannot touch.
 
 use crate::class::Slot;
-use crate::evaluation::{Answers, Points, Scatter, Zone};
+use crate::evaluation::{Answers, Points, Scatter, Worth, Zone};
 use crate::protocol::Reading;
 
 /// Something that happened.
@@ -53,6 +53,11 @@ pub enum Event<'a> {
         ghosts: &'a Points,
         /// Where future classes are expected, in a plane.
         zones: &'a [Zone],
+    },
+    /// The closed form was fitted.
+    Fitted {
+        /// What class information is worth.
+        worth: &'a Worth,
     },
     /// All test images were answered.
     Evaluated {

@@ -1,16 +1,15 @@
-//! A predictor on disk, in the folder of its task: `predictor.json`, and `predictor.safetensors` with the proxies. The
+//! A predictor on disk, in the folder of its task: `predictor.json`, and `predictor.safetensors` with what scores are made from. The
 //! weights of `f` are those of the checkpoint beside it, `weights.safetensors`, and not written twice.
 
-use super::{About, Predictor};
+use super::{About, Head, Predictor};
 use crate::engine::{Compute, TensorFile, write_tensors};
 use crate::error::RunError;
 use crate::extractor::Network;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tch::Device;
 
 const ABOUT: &str = "predictor.json";
-const PROXIES: &str = "predictor.safetensors";
+const HEAD: &str = "predictor.safetensors";
 /// The checkpoint that has the weights of `f`.
 pub(crate) const WEIGHTS: &str = "weights.safetensors";
 /// What the names of the weights of `f` begin with there.
@@ -22,8 +21,7 @@ impl Predictor {
         let path = folder.join(ABOUT);
         let text = serde_json::to_string_pretty(&self.about).expect("plain data") + "\n";
         std::fs::write(&path, text).map_err(RunError::io(&path))?;
-        let proxies = BTreeMap::from([("proxies".to_owned(), self.proxies.shallow_clone())]);
-        write_tensors(&folder.join(PROXIES), &proxies)
+        write_tensors(&folder.join(HEAD), &self.head.tensors())
     }
 
     /// The model of a run after its last finished task, on the CPU. `run` may also be the folder of a task.
@@ -43,14 +41,13 @@ impl Predictor {
         let (channels, size) = (about.input.channels.count(), about.input.size as usize);
         let mut network = Network::new(about.extractor, channels, size, compute, device, 0);
         network.read(&TensorFile::open(&folder.join(WEIGHTS))?, EXTRACTOR)?;
-        let file = TensorFile::open(&folder.join(PROXIES))?;
-        let proxies = file.read("proxies", None)?;
-        let (classes, width) = (about.classes.len() as i64, network.width() as i64);
-        match proxies.size().as_slice() {
-            [known, found] if *found == width && (about.seen as i64..=classes).contains(known) => {}
-            found => return Err(file.damaged(format!("expected at most {classes} × {width} proxies, found {found:?}"))),
+        let file = TensorFile::open(&folder.join(HEAD))?;
+        let head = Head::read(about.head, &file, network.width())?;
+        let (classes, known) = (about.classes.len(), head.rows().size()[0] as usize);
+        if !(about.seen..=classes).contains(&known) {
+            return Err(file.damaged(format!("expected {} to {classes} classes, found {known}", about.seen)));
         }
-        Ok(Self::new(network, proxies, about))
+        Ok(Self::new(network, &head, about))
     }
 }
 

@@ -1,17 +1,18 @@
 //! What a model knows after a task: give it images, and it answers with classes and probabilities.
 //!
 //! ```text
-//!  image ─► crop, normalize ─► f ── h ─► cos(h, θ_c) ─ offset of seen classes ─► softmax with scale η
+//!  image ─► crop, normalize ─► f ── h ─► score of each class ─ offset of seen classes ─► softmax with scale η
 //! ```
 //!
-//! All classes that have a proxy compete: those that were seen, and, for a model with ghosts, those still to come.
+//! The score is cos(h, θ_c) in the Ghost model, a log-likelihood in the closed form. All classes that have a score compete: those that were seen, and, for a model with ghosts, those still to come.
 
 mod file;
+mod head;
 
 pub(crate) use file::{EXTRACTOR, WEIGHTS};
+pub use head::{Gaussian, Head, HeadKind};
 
 use crate::class::{Slot, Slots};
-use crate::classifier;
 use crate::data::{Channels, Image, Normalization, View};
 use crate::engine::{DeviceBatch, Precision, Preprocessing};
 use crate::error::LearnError;
@@ -26,8 +27,8 @@ pub(crate) const BATCH_SIZE: usize = 256;
 /// A model after a task.
 pub struct Predictor {
     network: Network,
-    /// `θ` of every class that can be the answer, in order of arrival: `[classes, width]`.
-    proxies: Tensor,
+    /// Scores of every class that can be the answer, in order of arrival.
+    head: Head,
     about: About,
     input: Preprocessing,
 }
@@ -42,7 +43,10 @@ pub struct About {
     pub classes: Vec<String>,
     /// How many of them have been seen.
     pub seen: usize,
-    /// `η`: how sure a difference of similarities makes it.
+    /// How features become scores.
+    #[serde(default)]
+    pub head: HeadKind,
+    /// `η`: how sure a difference of scores makes it.
     pub scale: f32,
     /// What is taken off the scores of seen classes.
     pub calibration: Calibration,
@@ -92,16 +96,16 @@ pub struct Guess {
     pub slot: Slot,
     /// How probable the model finds it.
     pub probability: f32,
-    /// Its similarity, less the offset of seen classes.
+    /// Its score, less the offset of seen classes.
     pub score: f32,
 }
 
 impl Predictor {
-    /// From its parts: a network that will not change, and the proxies `[classes, width]` of the classes that compete.
-    pub(crate) fn new(network: Network, proxies: Tensor, about: About) -> Self {
+    /// From its parts: a network that will not change, and the scores of the classes that compete.
+    pub(crate) fn new(network: Network, head: &Head, about: About) -> Self {
         let view = View { size: about.input.size, resize: about.input.resize, augmentation: Default::default() };
         let input = Preprocessing::new(view, about.input.normalization, about.input.channels, network.device());
-        Self { network, proxies: proxies.to_device(input.device()), about, input }
+        Self { network, head: head.to(input.device()), about, input }
     }
 
     /// What it is, apart from its weights.
@@ -126,7 +130,7 @@ impl Predictor {
 
     /// The classes that it guesses at: none for a model without ghosts.
     pub fn future(&self) -> Slots {
-        Slots::new(self.about.seen, self.proxies.size()[0] as usize)
+        Slots::new(self.about.seen, self.head.rows().size()[0] as usize)
     }
 
     /// Where it computes.
@@ -139,19 +143,32 @@ impl Predictor {
         &self.input
     }
 
-    /// `θ`, `[classes, width]`.
-    pub(crate) fn proxies(&self) -> &Tensor {
-        &self.proxies
+    /// How features become scores.
+    pub(crate) fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// `f`.
+    pub(crate) fn network(&self) -> &Network {
+        &self.network
     }
 
     /// The features of a batch, `[batch, width]`.
     pub(crate) fn features(&self, batch: &DeviceBatch<'_>) -> Tensor {
-        self.network.forward_eval(&batch.images(self.network.image_kind())).features
+        self.look(&batch.images(self.network.image_kind()))
     }
 
-    /// The similarities of features to the proxies of all classes, `[batch, classes]`, on the host; nothing is taken off.
-    pub(crate) fn similarities(&self, features: &Tensor) -> Tensor {
-        no_grad(|| classifier::similarities(features, &self.proxies).to_device(Device::Cpu).to_kind(Kind::Float))
+    /// The features of normalized images, `[batch, width]`; the closed form also looks at their mirror images.
+    fn look(&self, images: &Tensor) -> Tensor {
+        match self.head.kind() {
+            HeadKind::Cosine => self.network.forward_eval(images).features,
+            HeadKind::Gaussian => self.network.mirrored_mean(images),
+        }
+    }
+
+    /// The scores of features for all classes, `[batch, classes]`, on the host; nothing is taken off.
+    pub(crate) fn scores(&self, features: &Tensor) -> Tensor {
+        no_grad(|| self.head.scores(features).to_device(Device::Cpu).to_kind(Kind::Float))
     }
 
     /// Answers for images of any size.
@@ -185,7 +202,7 @@ impl Predictor {
                 })
                 .collect();
             let pixels = self.input.normalize(self.input.upload(&crops.concat(), images.len()));
-            answers.extend(self.ranked(&self.network.forward_eval(&pixels).features)?);
+            answers.extend(self.ranked(&self.look(&pixels))?);
         }
         Ok(answers)
     }
@@ -193,7 +210,7 @@ impl Predictor {
     /// All classes for each feature `[batch, width]`, the most probable first.
     fn ranked(&self, features: &Tensor) -> Result<Vec<Prediction>, LearnError> {
         let offset = self.about.calibration.own.unwrap_or(0.0);
-        let rows = Vec::<Vec<f32>>::try_from(self.similarities(features))?;
+        let rows = Vec::<Vec<f32>>::try_from(self.scores(features))?;
         let rank = |row: Vec<f32>| {
             let less = |slot: usize| if slot < self.about.seen { offset } else { 0.0 };
             let scores: Vec<f32> = row.iter().enumerate().map(|(slot, score)| score - less(slot)).collect();

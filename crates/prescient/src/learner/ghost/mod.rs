@@ -32,7 +32,7 @@ use crate::evaluation::Likeness;
 use crate::extractor::Network;
 use crate::learner::{Event, Learner, Observer};
 use crate::memory::Memory;
-use crate::predictor::{About, Calibration, Input, Predictor};
+use crate::predictor::{About, Calibration, Head, HeadKind, Input, Predictor};
 use crate::protocol::{Sealed, TaskData};
 use crate::scenario::Task;
 use crate::seeds::Seeds;
@@ -108,6 +108,7 @@ impl GhostLearner {
             task: task.number(),
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             seen: task.seen().len(),
+            head: HeadKind::Cosine,
             scale: f64::try_from(self.classifier.scale().detach().to_device(Device::Cpu))? as f32,
             calibration: answering.calibration,
             input: Input {
@@ -119,7 +120,7 @@ impl GhostLearner {
             extractor: model.extractor,
             precision: compute.precision,
         };
-        Ok(Predictor::new(self.network.snapshot(), answering.proxies, about))
+        Ok(Predictor::new(self.network.snapshot(), &Head::Cosine(answering.proxies), about))
     }
 }
 

@@ -1,0 +1,263 @@
+//! From sums and class information to a classifier of all classes. What could be chosen is chosen on features of seen classes.
+
+use super::calibrate::{Calibrated, Question, calibrate};
+use super::ghosts::Ghosts;
+use super::information::{Information, Likenesses};
+use super::spectrum::Spectrum;
+use super::sums::Sums;
+use crate::error::LearnError;
+use crate::evaluation::{Misleading, SourceWorth, Worth};
+use crate::learner::Target;
+use crate::predictor::Gaussian;
+use std::collections::HashMap;
+use tch::{Kind, Tensor, no_grad};
+
+/// The shrinkages of the covariance that are tried.
+const SHRINKAGES: [f64; 8] = [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98];
+/// Scores that are looked at to choose by, about: with very many classes, fewer features.
+const MOST_SCORES: usize = 40_000_000;
+
+/// A classifier of all classes.
+#[derive(Debug)]
+pub struct Fitted {
+    /// How sure a difference of scores makes it.
+    pub scale: f64,
+    /// What is taken off the scores of classes with photos.
+    pub offset: f64,
+    /// What was found out on the way.
+    pub worth: Worth,
+    /// By name: the row of a class in the tensors below.
+    rows: HashMap<String, i64>,
+    centre: Tensor,
+    whiten: Tensor,
+    /// In whitened space, `[classes, width]`.
+    means: Tensor,
+    /// `v_c`, `[classes]`.
+    spread: Tensor,
+    noise: f64,
+    /// What is added to scores: the offset, as far as a class still leans on its description.
+    lift: Tensor,
+}
+
+impl Fitted {
+    /// Whether classes without photos are answered with.
+    pub fn guesses(&self) -> bool {
+        self.worth.guesses
+    }
+
+    /// The scores of the classes called `names`, in this order.
+    ///
+    /// # Panics
+    /// If one is not known.
+    pub fn head(&self, names: &[String]) -> Gaussian {
+        let rows: Vec<i64> = names.iter().map(|name| self.rows[name]).collect();
+        let rows = Tensor::from_slice(&rows);
+        let of = |tensor: &Tensor| tensor.index_select(0, &rows);
+        let mut head = Gaussian::new(
+            self.centre.shallow_clone(),
+            self.whiten.shallow_clone(),
+            &of(&self.means),
+            &of(&self.spread),
+            self.noise,
+        );
+        head.bias += of(&self.lift);
+        head
+    }
+}
+
+/// What is the same whatever the shrinkage.
+struct Given<'a> {
+    seen: Vec<&'a str>,
+    unseen: Vec<&'a str>,
+    spectrum: Spectrum,
+    /// Means of seen classes in the axes of the covariance, `[seen, width]`.
+    means: Tensor,
+    /// `n_c`, `[seen]`.
+    counts: Tensor,
+    /// Features to choose by in the axes of the covariance, `[sample, width]`.
+    sample: Tensor,
+    /// The class of each, a row of `means`.
+    truth: Vec<usize>,
+    likenesses: Option<Likenesses>,
+}
+
+/// One shrinkage, and how well it does.
+struct Tried {
+    shrinkage: f64,
+    scales: Tensor,
+    noise: f64,
+    ghosts: Option<Ghosts>,
+    /// Of all classes, in whitened space.
+    means: Tensor,
+    /// `v_c` of all classes.
+    spread: Tensor,
+    /// How much of the offset each class gets: 1 without photos, less with each.
+    lean: Tensor,
+    calibrated: Calibrated,
+}
+
+/// Fits the classifier of all classes. Classes that `information` does not describe, or all where it has nothing, are known by
+/// their photos alone.
+pub fn fit(sums: &Sums, information: &Information, target: Target) -> Result<Fitted, LearnError> {
+    no_grad(|| {
+        let given = Given::new(sums, information)?;
+        let mut best: Option<Tried> = None;
+        for shrinkage in SHRINKAGES {
+            let tried = given.try_shrinkage(shrinkage, target)?;
+            if best.as_ref().is_none_or(|best| tried.calibrated.accuracy > best.calibrated.accuracy + 1e-12) {
+                best = Some(tried);
+            }
+        }
+        let best = best.expect("there are shrinkages");
+        let worth = given.worth(sums, information, &best)?;
+        Ok(given.fitted(best, worth))
+    })
+}
+
+impl<'a> Given<'a> {
+    fn new(sums: &'a Sums, information: &'a Information) -> Result<Self, LearnError> {
+        let (means, counts) = sums.means().ok_or(LearnError::NoPhotos)?;
+        let seen: Vec<&str> = sums.classes().keys().map(String::as_str).collect();
+        let describable = !information.is_empty() && seen.len() >= 2;
+        let unseen: Vec<&str> = match describable {
+            true => information.names().iter().map(String::as_str).filter(|name| !sums.classes().contains_key(*name)).collect(),
+            false => Vec::new(),
+        };
+        let spectrum = Spectrum::new(sums, &means)?;
+        let each = (MOST_SCORES / (seen.len() + unseen.len()) / seen.len()).max(2);
+        let (mut values, mut truth) = (Vec::new(), Vec::new());
+        for (row, class) in sums.classes().values().enumerate() {
+            for feature in class.sample.values().take(each) {
+                values.extend_from_slice(feature);
+                truth.push(row);
+            }
+        }
+        let sample = Tensor::from_slice(&values).to_kind(Kind::Double).reshape([truth.len() as i64, sums.width() as i64]);
+        let likenesses = describable.then(|| information.likenesses(&seen, &unseen));
+        let (means, sample) = (means.matmul(&spectrum.axes), sample.matmul(&spectrum.axes));
+        Ok(Self { seen, unseen, spectrum, means, counts, sample, truth, likenesses })
+    }
+
+    fn try_shrinkage(&self, shrinkage: f64, target: Target) -> Result<Tried, LearnError> {
+        let scales = self.spectrum.scales(shrinkage);
+        let question = Question::new(
+            &self.means * &scales,
+            &self.sample * &scales,
+            &self.truth,
+            &self.counts,
+            (1.0 - shrinkage, self.spectrum.freedom),
+        )?;
+        let ghosts = match &self.likenesses {
+            Some(likenesses) => Some(Ghosts::new(likenesses, &question.means, &self.counts, question.noise)?),
+            None => None,
+        };
+        let kappa = ghosts.as_ref().map_or(0.0, |ghosts| ghosts.kappa);
+        let known = &self.counts + kappa;
+        let mut means = match &ghosts {
+            Some(ghosts) => {
+                (&ghosts.left_out * kappa + &question.means * self.counts.unsqueeze(1)) / known.unsqueeze(1)
+            }
+            None => question.means.shallow_clone(),
+        };
+        let (mut spread, mut lean) = (known.reciprocal(), known.reciprocal() * kappa);
+        if let Some(ghosts) = &ghosts {
+            let all = |value: f64| Tensor::full([self.unseen.len() as i64], value, (Kind::Double, tch::Device::Cpu));
+            means = Tensor::cat(&[&means, &ghosts.unseen], 0);
+            spread = Tensor::cat(&[spread, all(1.0 / kappa)], 0);
+            lean = Tensor::cat(&[lean, all(1.0)], 0);
+        }
+        let calibrated = calibrate(&question, ghosts.as_ref(), (&means, &spread, &lean), target)?;
+        Ok(Tried { shrinkage, scales, noise: question.noise, ghosts, means, spread, lean, calibrated })
+    }
+
+    fn fitted(&self, best: Tried, worth: Worth) -> Fitted {
+        let names = self.seen.iter().chain(&self.unseen);
+        let rows = names.enumerate().map(|(row, name)| ((*name).to_owned(), row as i64)).collect();
+        let whiten = &self.spectrum.axes * best.scales.unsqueeze(0);
+        // Features are taken from the middle of all classes: numbers stay small, and single precision exact.
+        let middle = best.means.narrow(0, 0, self.seen.len() as i64).mean_dim([0i64].as_slice(), false, Kind::Double);
+        let centre = (&middle / &best.scales).unsqueeze(0).matmul(&self.spectrum.axes.tr()).squeeze_dim(0);
+        let seen = self.seen.len() as i64;
+        // Classes without photos get all of the offset. That is written as taking it off the others.
+        let lift = &best.lean * best.calibrated.offset;
+        let _ = lift.narrow(0, seen, lift.size()[0] - seen).fill_(0.0);
+        Fitted {
+            scale: best.calibrated.scale,
+            offset: best.calibrated.offset,
+            worth,
+            rows,
+            centre,
+            whiten,
+            means: best.means - middle.unsqueeze(0),
+            spread: best.spread,
+            noise: best.noise,
+            lift,
+        }
+    }
+
+    fn worth(&self, sums: &Sums, information: &Information, best: &Tried) -> Result<Worth, LearnError> {
+        let mut sources = Vec::new();
+        if best.ghosts.is_some() {
+            let means = &self.means * &best.scales;
+            for (place, name) in information.sources().iter().enumerate() {
+                let likenesses = information.only(place).likenesses(&self.seen, &[]);
+                let ghosts = Ghosts::new(&likenesses, &means, &self.counts, best.noise)?;
+                let explained = explained(&means, &ghosts.misses);
+                sources.push(SourceWorth { source: (*name).to_owned(), kappa: ghosts.kappa, explained });
+            }
+        }
+        let Calibrated { offset, gain, seen_drop, guesses, .. } = best.calibrated;
+        let nothing = "nothing is known of classes but their names: this is the base model";
+        let few = "a single class has photos: ghosts need two";
+        let no_gain = "by what photos of seen classes show, guessing would gain no more than chance";
+        let why_not = match (guesses, &best.ghosts) {
+            (true, _) => None,
+            (false, None) if information.is_empty() => Some(nothing),
+            (false, None) => Some(few),
+            (false, Some(_)) if self.unseen.is_empty() => None,
+            (false, Some(_)) => Some(no_gain),
+        };
+        Ok(Worth {
+            task: 0,
+            photos: sums.photos(),
+            guesses,
+            why_not: why_not.map(str::to_owned),
+            shrinkage: best.shrinkage,
+            ridge: best.ghosts.as_ref().map(|ghosts| ghosts.ridge),
+            kappa: best.ghosts.as_ref().map(|ghosts| ghosts.kappa),
+            offset,
+            gain,
+            seen_drop,
+            sources,
+            misleading: best.ghosts.as_ref().map(|ghosts| self.misleading(best, ghosts)).transpose()?.unwrap_or_default(),
+        })
+    }
+
+    /// Seen classes whose ghost lies nearer to the mean of another class than to their own, and misses by more than others.
+    fn misleading(&self, best: &Tried, ghosts: &Ghosts) -> Result<Vec<Misleading>, LearnError> {
+        let means = &self.means * &best.scales;
+        let squared = |rows: &Tensor| rows.square().sum_dim_intlist([1i64].as_slice(), false, Kind::Double);
+        let distances = squared(&ghosts.left_out).unsqueeze(1) + squared(&means).unsqueeze(0)
+            - ghosts.left_out.matmul(&means.tr()) * 2.0;
+        let nearest = Vec::<i64>::try_from(distances.argmin(1, false))?;
+        let misses = Vec::<f64>::try_from(squared(&ghosts.misses))?;
+        let mean = misses.iter().sum::<f64>() / misses.len() as f64;
+        let mut found: Vec<Misleading> = Vec::new();
+        for (row, (&like, miss)) in nearest.iter().zip(misses).enumerate() {
+            let miss = (miss / mean.max(1e-12)).sqrt();
+            if like as usize != row && miss > 1.15 {
+                let name = |row: usize| self.seen[row].to_owned();
+                found.push(Misleading { class: name(row), like: name(like as usize), miss });
+            }
+        }
+        found.sort_by(|a, b| b.miss.total_cmp(&a.miss));
+        Ok(found)
+    }
+}
+
+/// The share of the differences between classes that ghosts predict.
+fn explained(means: &Tensor, misses: &Tensor) -> f64 {
+    let apart = means - means.mean_dim([0i64].as_slice(), true, Kind::Double);
+    let total = |tensor: &Tensor| tensor.square().sum(Kind::Double).double_value(&[]);
+    1.0 - total(misses) / total(&apart).max(1e-12)
+}

@@ -1,0 +1,167 @@
+//! Learning in closed form on a frozen extractor: a mean for each class, one covariance for all, and ghosts as priors.
+//!
+//! ```text
+//!  photos of C^t ─► f (frozen) ── h ──► sums ──┬─► Σ, means m_c ───────────┐
+//!                                              │                          ├─► μ_c, v_c of every class ─► Predictor
+//!  what is known of every class ───────────────┴─► ghosts g_c, worth κ ────┘
+//! ```
+//!
+//! No image is kept and nothing is forgotten: a task adds to sums. A class without photos is its ghost, a class with
+//! thousands is its mean, and between them photos outweigh the ghost as they arrive.
+
+mod calibrate;
+mod checkpoint;
+mod fit;
+mod ghosts;
+mod information;
+mod spectrum;
+mod sums;
+
+pub use fit::{Fitted, fit};
+pub use information::Information;
+pub use sums::{ClassSums, Sums};
+
+use crate::data::{Normalization, Sample, View};
+use crate::engine::{Compute, Preprocessing};
+use crate::error::{LearnError, RunError};
+use crate::evaluation::{Likeness, Worth};
+use crate::extractor::{ExtractorKind, Network};
+use crate::learner::frozen::{CHUNK, FrozenFeatures};
+use crate::learner::{Event, Learner, Observer, Target};
+use crate::memory::Memory;
+use crate::predictor::{About, Calibration, Head, HeadKind, Input, Predictor};
+use crate::protocol::{Sealed, TaskData, Usage};
+use crate::scenario::Task;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tch::{Device, Tensor};
+
+/// How to learn in closed form. There is little to say: what could be chosen is chosen on photos of seen classes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClosedFormSettings {
+    /// `f`, which stays as it is.
+    pub extractor: ExtractorKind,
+    /// What the offset of classes without photos is chosen for.
+    pub target: Target,
+    /// How images are cropped and resized.
+    pub view: View,
+    /// Mean and deviation of the pixels.
+    pub normalization: Normalization,
+    /// Speed, not results.
+    pub compute: Compute,
+}
+
+/// Learns in closed form.
+pub struct ClosedFormLearner {
+    settings: ClosedFormSettings,
+    sealed: Sealed,
+    network: Network,
+    input: Preprocessing,
+    information: Information,
+    features: Option<FrozenFeatures>,
+    sums: Sums,
+    /// Always empty: no image is kept.
+    memory: Memory,
+}
+
+impl ClosedFormLearner {
+    /// A model that knows nothing yet but what classes are described by. `network` will not change.
+    pub fn new(settings: ClosedFormSettings, sealed: Sealed, mut network: Network, device: Device) -> Self {
+        network.freeze();
+        let input = Preprocessing::new(settings.view, settings.normalization, sealed.channels(), device);
+        let information = Information::new(sealed.catalogue());
+        let sums = Sums::new(network.width(), false);
+        let memory = Memory::default();
+        Self { settings, sealed, network, input, information, features: None, sums, memory }
+    }
+
+    /// Adds the photos of the task to the sums.
+    fn add(&mut self, data: &TaskData, observer: &mut dyn Observer) -> Result<(), LearnError> {
+        data.enter("extract");
+        let samples = data.present();
+        observer.on_event(&Event::StageStarted { stage: "extract", steps: samples.len().div_ceil(CHUNK) });
+        if self.features.is_none() {
+            self.features = Some(FrozenFeatures::open(&self.network, &self.input)?);
+        }
+        let known = self.features.as_mut().expect("just opened");
+        let eye = (&self.network, &self.input);
+        let (features, photos) = known.of(eye, (data, Usage::Learn), &samples, observer)?;
+        for (class, rows) in by_class(&samples) {
+            let places: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
+            let photos: Vec<[u8; 32]> = rows.iter().map(|&row| *photos[row].as_bytes()).collect();
+            let name = self.sealed.catalogue().name(class);
+            self.sums.add(name, &features.index_select(0, &Tensor::from_slice(&places)), &photos)?;
+        }
+        Ok(())
+    }
+
+    /// What answers after `task`.
+    fn predictor(&self, task: Task<'_>, fitted: &Fitted) -> Result<Predictor, LearnError> {
+        let ClosedFormSettings { extractor, view, normalization, compute, .. } = &self.settings;
+        let (scenario, catalogue) = (task.scenario(), self.sealed.catalogue());
+        let classes: Vec<String> =
+            scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect();
+        let competing = if fitted.guesses() { classes.len() } else { task.seen().len() };
+        let head = Head::Gaussian(fitted.head(&classes[..competing]));
+        let about = About {
+            task: task.number(),
+            classes,
+            seen: task.seen().len(),
+            head: HeadKind::Gaussian,
+            scale: fitted.scale as f32,
+            calibration: Calibration { own: fitted.guesses().then_some(fitted.offset as f32), harmonic: None },
+            input: Input {
+                channels: self.sealed.channels(),
+                size: view.size,
+                resize: view.resize,
+                normalization: *normalization,
+            },
+            extractor: extractor.clone(),
+            precision: compute.precision,
+        };
+        Ok(Predictor::new(self.network.snapshot(), &head, about))
+    }
+}
+
+/// The rows of each class.
+fn by_class(samples: &[Sample]) -> BTreeMap<crate::class::ClassId, Vec<usize>> {
+    let mut classes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (row, sample) in samples.iter().enumerate() {
+        classes.entry(sample.class).or_default().push(row);
+    }
+    classes
+}
+
+impl Learner for ClosedFormLearner {
+    fn learn(&mut self, data: &TaskData, observer: &mut dyn Observer) -> Result<Predictor, LearnError> {
+        let sealed = self.sealed.clone();
+        let task = sealed.scenario().task(data.number());
+        observer.on_event(&Event::TaskStarted { task: task.number(), of: task.scenario().tasks() });
+        self.add(data, observer)?;
+        data.enter("fit");
+        observer.on_event(&Event::StageStarted { stage: "fit", steps: 1 });
+        let fitted = fit(&self.sums, &self.information, self.settings.target)?;
+        observer.on_event(&Event::Step);
+        let worth = Worth { task: task.number(), ..fitted.worth.clone() };
+        observer.on_event(&Event::Fitted { worth: &worth });
+        self.predictor(task, &fitted)
+    }
+
+    fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    fn inspect(&self, task: Task<'_>) -> Result<Option<Vec<Likeness>>, LearnError> {
+        let _ = task;
+        Ok(None)
+    }
+
+    fn save(&self, folder: &Path) -> Result<(), RunError> {
+        checkpoint::save(&self.network, &self.sums, folder)
+    }
+
+    fn load(&mut self, folder: &Path, _finished: usize) -> Result<(), RunError> {
+        self.sums = checkpoint::load(&mut self.network, folder)?;
+        Ok(())
+    }
+}

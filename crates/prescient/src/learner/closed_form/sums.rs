@@ -1,0 +1,240 @@
+//! All that the closed form keeps of the photos it has learned from: sums, and a few features.
+//!
+//! Sums add up. Learned in one task or in ten, in any order, in one process or in several: the same sums, up to rounding.
+//! So they can be merged, and what a class added can be taken away again.
+
+use crate::error::LearnError;
+use std::collections::BTreeMap;
+use tch::{Kind, Tensor, no_grad};
+
+/// Features kept of each class to choose settings by, at most. They are the ones with the smallest digests of their photos,
+/// whatever came first: a draw that does not depend on the order.
+pub const SAMPLE: usize = 24;
+
+/// Features kept of all classes together, about: with very many classes, fewer of each.
+const SAMPLE_OF_ALL: usize = 20_000;
+
+/// What is kept of one class.
+#[derive(Debug)]
+pub struct ClassSums {
+    /// `n_c`: how many photos it has.
+    pub count: u64,
+    /// The sum of their features, `[width]`.
+    pub sum: Tensor,
+    /// A few of their features by the digests of their photos, the smallest first.
+    pub sample: BTreeMap<[u8; 32], Vec<f32>>,
+    /// The sum of the products of their features with themselves, `[width, width]`, where classes can be forgotten.
+    gram: Option<Tensor>,
+}
+
+impl ClassSums {
+    /// `m_c`: the mean feature, `[width]`.
+    pub fn mean(&self) -> Tensor {
+        &self.sum / self.count as f64
+    }
+}
+
+/// What is kept of all classes that have photos.
+#[derive(Debug)]
+pub struct Sums {
+    width: usize,
+    /// By name.
+    classes: BTreeMap<String, ClassSums>,
+    /// The sum of the products of all features with themselves, `[width, width]`.
+    gram: Tensor,
+    forgettable: bool,
+}
+
+impl Sums {
+    /// No photo yet, for features of `width` numbers. Of classes that are to be forgotten one day more must be kept:
+    /// `width²` numbers each.
+    pub fn new(width: usize, forgettable: bool) -> Self {
+        Self { width, classes: BTreeMap::new(), gram: square(width), forgettable }
+    }
+
+    /// How many numbers a feature has.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The classes that have photos, by name.
+    pub fn classes(&self) -> &BTreeMap<String, ClassSums> {
+        &self.classes
+    }
+
+    /// How many photos there were.
+    pub fn photos(&self) -> u64 {
+        self.classes.values().map(|class| class.count).sum()
+    }
+
+    /// Takes photos of one class over: their features of length 1, `[photos, width]`, and the digests of the photos.
+    pub fn add(&mut self, class: &str, features: &Tensor, photos: &[[u8; 32]]) -> Result<(), LearnError> {
+        assert_eq!(features.size(), [photos.len() as i64, self.width as i64], "a row for each photo");
+        if photos.is_empty() {
+            return Ok(());
+        }
+        let rows = features.to_kind(Kind::Double);
+        let gram = no_grad(|| rows.tr().matmul(&rows));
+        let values = Vec::<f32>::try_from(features.to_kind(Kind::Float).contiguous().view([-1]))?;
+        let sample = photos.iter().zip(values.chunks(self.width)).map(|(photo, row)| (*photo, row.to_vec())).collect();
+        let one = ClassSums {
+            count: photos.len() as u64,
+            sum: rows.sum_dim_intlist([0i64].as_slice(), false, Kind::Double),
+            sample,
+            gram: self.forgettable.then(|| gram.copy()),
+        };
+        self.gram += gram;
+        self.put(class, one);
+        self.trim();
+        Ok(())
+    }
+
+    /// Adds what another one has learned.
+    ///
+    /// # Panics
+    /// If its features have another width: they are of another network.
+    pub fn merge(&mut self, other: Self) {
+        assert_eq!(self.width, other.width, "features of one network");
+        self.gram += other.gram;
+        for (name, class) in other.classes {
+            self.put(&name, class);
+        }
+        self.trim();
+    }
+
+    /// Forgets a class, as if it had never been learned. Whether it was there.
+    ///
+    /// # Panics
+    /// If the sums were not made to forget.
+    pub fn forget(&mut self, class: &str) -> bool {
+        let Some(class) = self.classes.remove(class) else { return false };
+        self.gram -= class.gram.expect("sums that were made to forget");
+        true
+    }
+
+    /// The scatter of photos around the means of their classes, `[width, width]`.
+    pub fn within(&self) -> Tensor {
+        let mut within = self.gram.copy();
+        if let Some((means, counts)) = self.means() {
+            within -= (&means * counts.unsqueeze(1)).tr().matmul(&means);
+        }
+        within
+    }
+
+    /// The means of all classes by name, `[classes, width]`, and how many photos each has, `[classes]`.
+    pub fn means(&self) -> Option<(Tensor, Tensor)> {
+        if self.classes.is_empty() {
+            return None;
+        }
+        let means: Vec<Tensor> = self.classes.values().map(ClassSums::mean).collect();
+        let counts: Vec<f64> = self.classes.values().map(|class| class.count as f64).collect();
+        Some((Tensor::stack(&means, 0), Tensor::from_slice(&counts)))
+    }
+
+    fn put(&mut self, name: &str, one: ClassSums) {
+        match self.classes.get_mut(name) {
+            None => drop(self.classes.insert(name.to_owned(), one)),
+            Some(class) => {
+                class.count += one.count;
+                class.sum += one.sum;
+                class.sample.extend(one.sample);
+                class.gram = class.gram.take().zip(one.gram).map(|(before, more)| before + more);
+            }
+        }
+    }
+
+    /// Keeps the sample of each class small.
+    fn trim(&mut self) {
+        let most = SAMPLE.min((SAMPLE_OF_ALL / self.classes.len().max(1)).max(2));
+        for class in self.classes.values_mut() {
+            while class.sample.len() > most {
+                class.sample.pop_last();
+            }
+        }
+    }
+
+    /// All that it keeps, to be written: tensors by name. See [`Sums::from_parts`].
+    pub(super) fn gram(&self) -> &Tensor {
+        &self.gram
+    }
+
+    /// From what was written.
+    pub(super) fn from_parts(width: usize, classes: BTreeMap<String, ClassSums>, gram: Tensor) -> Self {
+        let forgettable = !classes.is_empty() && classes.values().all(|class| class.gram.is_some());
+        Self { width, classes, gram, forgettable }
+    }
+}
+
+impl ClassSums {
+    /// From what was written.
+    pub(super) fn from_parts(
+        count: u64,
+        sum: Tensor,
+        sample: BTreeMap<[u8; 32], Vec<f32>>,
+        gram: Option<Tensor>,
+    ) -> Self {
+        Self { count, sum, sample, gram }
+    }
+
+    /// What it added to the sum of products, where classes can be forgotten.
+    pub(super) fn gram(&self) -> Option<&Tensor> {
+        self.gram.as_ref()
+    }
+}
+
+fn square(width: usize) -> Tensor {
+    Tensor::zeros([width as i64, width as i64], (Kind::Double, tch::Device::Cpu))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn photo(number: u8) -> [u8; 32] {
+        [number; 32]
+    }
+
+    fn rows(values: &[[f32; 2]]) -> Tensor {
+        Tensor::from_slice(&values.concat()).reshape([-1, 2])
+    }
+
+    /// Two photos of `a` at (1, 0) and (0, 1): the mean is (½, ½), the scatter [[½, −½], [−½, ½]]. One photo of `b` adds none.
+    #[test]
+    fn scatter_by_hand() {
+        let mut sums = Sums::new(2, false);
+        sums.add("a", &rows(&[[1.0, 0.0], [0.0, 1.0]]), &[photo(1), photo(2)]).expect("added");
+        sums.add("b", &rows(&[[0.6, 0.8]]), &[photo(3)]).expect("added");
+        let within = Vec::<f64>::try_from(sums.within().reshape([-1])).expect("numbers");
+        for (found, expected) in within.iter().zip([0.5, -0.5, -0.5, 0.5]) {
+            assert!((found - expected).abs() < 1e-7, "{within:?}");
+        }
+        assert_eq!((sums.photos(), sums.classes()["a"].count), (3, 2));
+    }
+
+    #[test]
+    fn the_sample_does_not_depend_on_the_order() {
+        let numbers: Vec<u8> = (0..60).collect();
+        let sums = |numbers: &[u8]| {
+            let mut sums = Sums::new(2, false);
+            for number in numbers {
+                let row = rows(&[[f32::from(*number), 1.0]]);
+                sums.add("a", &row, &[photo(number.wrapping_mul(37))]).expect("added");
+            }
+            sums
+        };
+        let (there, back) = (sums(&numbers), sums(&numbers.iter().rev().copied().collect::<Vec<_>>()));
+        assert_eq!(there.classes()["a"].sample, back.classes()["a"].sample);
+        assert_eq!(there.classes()["a"].sample.len(), SAMPLE);
+    }
+
+    #[test]
+    fn what_is_forgotten_was_never_there() {
+        let mut sums = Sums::new(2, true);
+        sums.add("a", &rows(&[[1.0, 0.0], [0.0, 1.0]]), &[photo(1), photo(2)]).expect("added");
+        let before = sums.within();
+        sums.add("b", &rows(&[[0.6, 0.8], [0.8, 0.6]]), &[photo(3), photo(4)]).expect("added");
+        assert!(sums.forget("b") && !sums.forget("b"));
+        assert!((sums.within() - before).abs().max().double_value(&[]) < 1e-9);
+        assert_eq!(sums.photos(), 2);
+    }
+}

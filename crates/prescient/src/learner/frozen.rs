@@ -1,0 +1,109 @@
+//! Features of photos from a network that will not change: each photo is looked at once, in this run or an earlier one.
+
+use crate::data::perceptual_hash::content;
+use crate::data::{Image, Sample};
+use crate::engine::Preprocessing;
+use crate::engine::norm::unit_rows;
+use crate::error::LearnError;
+use crate::extractor::feature_cache::{FeatureCache, features_root};
+use crate::extractor::Network;
+use crate::learner::{Event, Observer};
+use crate::protocol::{TaskData, Usage};
+use rayon::prelude::*;
+use tch::{Device, Kind, Tensor};
+
+/// Photos read and looked at together.
+pub(crate) const CHUNK: usize = 64;
+
+/// The features of one network in one view, as far as they are known.
+pub(crate) struct FrozenFeatures {
+    cache: FeatureCache,
+}
+
+impl FrozenFeatures {
+    /// Finds what is known of photos that `network` sees through `input`.
+    pub(crate) fn open(network: &Network, input: &Preprocessing) -> Result<Self, LearnError> {
+        let width = network.width();
+        let cache = match features_root() {
+            Some(root) => FeatureCache::open(&root, &about(network, input)?, width).map_err(LearnError::Cache)?,
+            None => FeatureCache::in_memory(width),
+        };
+        Ok(Self { cache })
+    }
+
+    /// The features of `samples`, of length 1: `[samples, width]` on the host, and the digests of the photos. The task must be
+    /// allowed to read them for `usage`. One [`Event::Step`] a chunk.
+    pub(crate) fn of(
+        &mut self,
+        (network, input): (&Network, &Preprocessing),
+        (data, usage): (&TaskData, Usage),
+        samples: &[Sample],
+        observer: &mut dyn Observer,
+    ) -> Result<(Tensor, Vec<blake3::Hash>), LearnError> {
+        let read = |sample: &Sample| match usage {
+            Usage::Test => data.test_image(sample),
+            _ => data.training_image(sample),
+        };
+        let (mut values, mut photos) = (Vec::with_capacity(samples.len() * self.cache.width()), Vec::new());
+        for samples in samples.chunks(CHUNK) {
+            let cache = &self.cache;
+            let see = |sample: &Sample| {
+                let image = read(sample)?;
+                let photo = content(&image);
+                let pixels = (!cache.has(&photo)).then(|| rendered(&image, input));
+                Ok((photo, pixels))
+            };
+            let seen: Vec<(blake3::Hash, Option<Vec<u8>>)> = samples.par_iter().map(see).collect::<Result<_, LearnError>>()?;
+            self.look(network, input, &seen)?;
+            for (photo, _) in seen {
+                assert!(self.cache.append(&photo, &mut values), "it was just looked at");
+                photos.push(photo);
+            }
+            observer.on_event(&Event::Step);
+        }
+        self.cache.flush().map_err(LearnError::Cache)?;
+        let features = Tensor::from_slice(&values).reshape([samples.len() as i64, self.cache.width() as i64]);
+        Ok((features, photos))
+    }
+
+    /// Looks at the photos that are not known yet.
+    fn look(
+        &mut self,
+        network: &Network,
+        input: &Preprocessing,
+        seen: &[(blake3::Hash, Option<Vec<u8>>)],
+    ) -> Result<(), LearnError> {
+        let new: Vec<(&blake3::Hash, &Vec<u8>)> =
+            seen.iter().filter_map(|(photo, pixels)| Some((photo, pixels.as_ref()?))).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let pixels: Vec<u8> = new.iter().flat_map(|(_, pixels)| pixels.iter().copied()).collect();
+        let images = input.normalize(input.upload(&pixels, new.len()));
+        let features = unit_rows(&network.mirrored_mean(&images)).to_device(Device::Cpu).to_kind(Kind::Float);
+        let values = Vec::<f32>::try_from(features.contiguous().view([-1]))?;
+        if values.iter().any(|value| !value.is_finite()) {
+            return Err(LearnError::FeaturesNotFinite);
+        }
+        for ((photo, _), feature) in new.iter().zip(values.chunks(self.cache.width())) {
+            self.cache.insert(**photo, feature.to_vec());
+        }
+        Ok(())
+    }
+}
+
+/// The bytes that the network sees of a photo.
+fn rendered(image: &Image, input: &Preprocessing) -> Vec<u8> {
+    let view = input.view();
+    let mut pixels = Vec::with_capacity(view.bytes(image.channels));
+    view.render(image, view.eval_crop(image.width, image.height), &mut pixels);
+    pixels
+}
+
+/// What features depend on, apart from the photo: weights, view, and what computes.
+fn about(network: &Network, input: &Preprocessing) -> Result<String, LearnError> {
+    let (view, device) = (input.view(), if network.device().is_cuda() { "cuda" } else { "cpu" });
+    let (digest, kind) = (network.digest()?, network.image_kind());
+    let normalization = input.digest()?;
+    Ok(format!("1 {digest} {}/{} {normalization} mirrored unit {kind:?} {device}", view.size, view.resize))
+}
