@@ -11,6 +11,7 @@ use tree::{files, root};
 const FLOORS: &[&[&str]] = &[
     &["class", "seeds", "error"],
     &["scenario"],
+    &["text"],
     &["catalogue", "data"],
     &["protocol"],
     &["memory", "evaluation"],
