@@ -100,6 +100,7 @@ mod required;
 pub mod scenario;
 pub mod seeds;
 pub mod text;
+pub mod weights;
 
 pub use data::{Channels, Image};
 pub use error::{Error, Result};

@@ -1,6 +1,6 @@
 //! Learning that cannot go on.
 
-use crate::error::DataError;
+use crate::error::{DataError, WeightsError};
 
 /// Learning that cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -8,6 +8,9 @@ pub enum LearnError {
     /// The data failed.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// Pretrained weights are not there, or cannot be used.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
     /// No such device here.
     #[error("there is no CUDA device: {reason}")]
     NoCuda {
@@ -63,6 +66,7 @@ impl LearnError {
     pub(super) fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Data(error) => return error.hint(),
+            Self::Weights(error) => return error.hint(),
             Self::NoCuda { .. } => {
                 "use `--device cpu`, or put a CUDA build of libtorch 2.11.0 on the library path".into()
             }
