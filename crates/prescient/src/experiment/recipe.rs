@@ -2,9 +2,10 @@
 //! names another.
 
 use crate::data::Crop;
-use crate::data::{Augmentation, Channels, Dataset, Source, View};
+use crate::data::{Augmentation, Channels, Dataset, View};
 use crate::engine::Compute;
 use crate::error::RecipeError;
+use crate::experiment::data::DataSettings;
 use crate::experiment::preset::{self, Preset};
 use crate::experiment::{check, keys};
 use crate::ghost::GeneratorKind;
@@ -42,7 +43,7 @@ pub struct Recipe {
     /// The one seed of the run.
     pub seed: u32,
     /// Which images.
-    pub data: Source,
+    pub data: DataSettings,
     /// How they are cropped, resized and mirrored.
     pub images: ImageSettings,
     /// Which classes arrive when.
