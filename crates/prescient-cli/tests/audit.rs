@@ -191,7 +191,7 @@ fn a_test_image_in_training_under_another_name_is_found() {
 
     // Left out by the recipe, it does no harm.
     let mut recipe = photo_recipe(&photos);
-    if let prescient::data::Source::Folder(settings) = &mut recipe.data {
+    if let prescient::data::Source::Folder(settings) = &mut recipe.data.source {
         settings.exclude = vec!["train/bee/holiday.png".to_owned()];
     }
     run(recipe, &folder.path().join("mended"));

@@ -29,7 +29,7 @@ fn runs() -> &'static Path {
         let folder = tempfile::tempdir().unwrap();
         let mut base = Recipe { seed: 1, ..small_recipe() };
         let drawn = prescient::data::SyntheticSettings { train: 8, test: 4 };
-        base.data = prescient::data::Source::Synthetic(drawn);
+        base.data = prescient::data::Source::Synthetic(drawn).into();
         base.train.epochs = 1;
         base.finetune.epochs = 1;
         base.complete.epochs = 2;
@@ -137,7 +137,7 @@ fn a_run_keeps_the_same_images_of_each_class_and_ghosts_of_what_is_to_come() {
     let scatters: Vec<Scatter> = (1..=3).map(|task| folder.scatter(&record, task).unwrap().unwrap()).collect();
     for (scatter, (seen, evaluation)) in scatters.iter().zip([12, 18, 24].into_iter().zip(record.evaluations())) {
         assert_eq!(scatter.images, scatters[0].images);
-        let of = |slot: u16| scatter.real.slots.iter().filter(|other| other.0 == slot).count();
+        let of = |slot: u32| scatter.real.slots.iter().filter(|other| other.0 == slot).count();
         assert!((0..24).all(|slot| of(slot) == 4));
         let truth = scatter.images.iter().map(|image| evaluation.answers.truth[*image as usize]);
         assert_eq!(truth.collect::<Vec<_>>(), scatter.real.slots);

@@ -3,35 +3,38 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
+/// The most classes of a dataset, with photos or without.
+pub const MOST: usize = 1_000_000;
+
 /// A class as its dataset numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct ClassId(pub u16);
+pub struct ClassId(pub u32);
 
 impl ClassId {
     /// The class as an index into its catalogue.
     pub fn index(self) -> usize {
-        usize::from(self.0)
+        self.0 as usize
     }
 }
 
 /// A class as the model numbers it: the row of its proxy, in order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Slot(pub u16);
+pub struct Slot(pub u32);
 
 impl Slot {
     /// The slot as a row of the classifier.
     pub fn index(self) -> usize {
-        usize::from(self.0)
+        self.0 as usize
     }
 }
 
 /// A run of consecutive slots. Slots are dealt in order of arrival, so past, present and future each are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slots {
-    start: u16,
-    end: u16,
+    start: u32,
+    end: u32,
 }
 
 impl Slots {
@@ -41,13 +44,13 @@ impl Slots {
     /// If `start` lies behind `end`: only a bug can ask for that.
     pub fn new(start: usize, end: usize) -> Self {
         assert!(start <= end, "a run of slots ends before it starts: {start}..{end}");
-        let narrow = |slot: usize| u16::try_from(slot).expect("a scenario has fewer than 65,536 classes");
+        let narrow = |slot: usize| u32::try_from(slot).expect("a scenario has at most `MOST` classes");
         Self { start: narrow(start), end: narrow(end) }
     }
 
     /// How many slots there are.
     pub fn len(self) -> usize {
-        usize::from(self.end - self.start)
+        (self.end - self.start) as usize
     }
 
     /// Whether there is none.
@@ -62,7 +65,7 @@ impl Slots {
 
     /// As rows of the classifier.
     pub fn range(self) -> Range<usize> {
-        usize::from(self.start)..usize::from(self.end)
+        self.start as usize..self.end as usize
     }
 
     /// Each slot in order.

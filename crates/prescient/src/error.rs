@@ -11,6 +11,7 @@ mod recipe;
 mod reproduce;
 mod run;
 mod scenario;
+mod weights;
 
 pub use audit::AuditError;
 pub use compare::CompareError;
@@ -20,6 +21,7 @@ pub use recipe::RecipeError;
 pub use reproduce::ReproduceError;
 pub use run::RunError;
 pub use scenario::ScenarioError;
+pub use weights::WeightsError;
 
 /// The result of anything a user can make fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -50,6 +52,9 @@ pub enum Error {
     /// See [`RunError`].
     #[error(transparent)]
     Run(#[from] RunError),
+    /// See [`WeightsError`].
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
     /// See [`AuditError`].
     #[error(transparent)]
     Audit(#[from] AuditError),
@@ -83,6 +88,7 @@ impl Error {
             Error::Recipe(error) => error.hint(),
             Error::Learn(error) => error.hint(),
             Error::Run(error) => error.hint(),
+            Error::Weights(error) => error.hint(),
             Error::Audit(error) => error.hint(),
             Error::Compare(error) => error.hint(),
             Error::Reproduce(error) => error.hint(),

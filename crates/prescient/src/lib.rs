@@ -99,6 +99,8 @@ pub mod report;
 mod required;
 pub mod scenario;
 pub mod seeds;
+pub mod text;
+pub mod weights;
 
 pub use data::{Channels, Image};
 pub use error::{Error, Result};

@@ -242,7 +242,7 @@ fn a_whole_protocol_runs() {
         memory = { per_class = 2 }
     "#;
     let mut recipe = Recipe::parse(text, Path::new("r.toml")).unwrap();
-    recipe.data = Source::Awa2(Awa2Settings { path: Some(root), ..Default::default() });
+    recipe.data = Source::Awa2(Awa2Settings { path: Some(root), ..Default::default() }).into();
     let experiment = Experiment::new(recipe, tch::Device::Cpu).unwrap();
     let record = experiment.run(&folder.path().join("run"), None, &mut Silent).unwrap();
     assert_eq!(record.evaluations().count(), 6);

@@ -152,7 +152,7 @@ fn the_base_model_beats_fine_tuning_by_a_clear_margin() {
     let mut recipe = small_recipe();
     recipe.train.epochs = 5;
     recipe.memory.per_class = 10;
-    recipe.data = Source::Synthetic(SyntheticSettings { train: 40, test: 10 });
+    recipe.data = Source::Synthetic(SyntheticSettings { train: 40, test: 10 }).into();
     let base = run(recipe.clone(), &folder.path().join("base"));
     recipe.loss.distillation = DistillationKind::None;
     recipe.memory.per_class = 0;

@@ -1,19 +1,24 @@
-//! Class information from anywhere: tables, AwA2's and aP&Y's own files, xlsa17's splits, NumPy arrays.
+//! Class information from anywhere: tables, words, AwA2's and aP&Y's own files, xlsa17's splits, NumPy arrays.
 //!
 //! Each source is read by what its name says, scaled, and put beside the others by the name of the class. Nothing is ever
 //! matched by position (errata 24).
 
+mod block;
+mod csv;
 mod neighbours;
 mod scale;
 mod source;
 mod table;
+mod words;
 pub mod xlsa17;
 
+pub use block::{Block, BlockKind};
 pub use neighbours::{Neighbour, Warning, nearest, warnings};
 pub use scale::Scale;
 pub use source::AttributeSource;
 pub use table::Catalogue;
 
+use crate::class;
 use crate::data::datasets::{apy, awa2};
 use crate::data::formats::npy;
 use crate::data::resolve;
@@ -23,32 +28,58 @@ use std::path::Path;
 
 /// The classes of the first source with the attributes of all, side by side; every source must name the same classes.
 pub fn joined(sources: &[AttributeSource], scale: Scale) -> Result<Option<Catalogue>, DataError> {
-    let mut joined: Option<Catalogue> = None;
-    for source in sources {
-        let table = scale.scaled(&read(source)?);
-        joined = Some(match joined {
-            None => table,
-            Some(before) => {
-                agree(&before, &sources[0].path, &table, &source.path)?;
-                before.joined(&table)
-            }
-        });
-    }
-    Ok(joined)
+    Ok(side_by_side(&tables(sources, None)?, scale))
 }
 
-/// The classes in the order of the first source, with the attributes of all; without one, in order of their names.
-/// `images` is where the images of the `classes` are.
+/// Every class of the images, then those of which there is a description and no image, each part in the order of the first
+/// source; without a source, in order of their names. `images` is where the images of the `classes` are.
 pub(crate) fn class_information(
     images: &Path,
     classes: Vec<String>,
     sources: &[AttributeSource],
     scale: Scale,
 ) -> Result<Catalogue, DataError> {
-    for source in sources {
-        compare(&classes, images, &read(source)?, &source.path)?;
+    let tables = tables(sources, Some(&classes))?;
+    for (table, source) in tables.iter().zip(sources) {
+        compare(&classes, images, table, &source.path)?;
     }
-    Ok(joined(sources, scale)?.unwrap_or_else(|| Catalogue::bare(classes)))
+    let Some(catalogue) = side_by_side(&tables, scale) else { return Ok(Catalogue::bare(classes)) };
+    let known: BTreeSet<&String> = classes.iter().collect();
+    let (mut order, described): (Vec<String>, Vec<String>) =
+        catalogue.names().iter().cloned().partition(|name| known.contains(name));
+    if described.is_empty() {
+        return Ok(catalogue);
+    }
+    order.extend(described);
+    Ok(catalogue.arranged(&order))
+}
+
+/// Each source as it stands. Names are those of the first source that lists classes, else those `listed`.
+fn tables(sources: &[AttributeSource], listed: Option<&[String]>) -> Result<Vec<Catalogue>, DataError> {
+    let first = sources.iter().find(|source| !source.is_names());
+    let listing = first.map(read).transpose()?;
+    let of_names = || {
+        let classes = listing.as_ref().map(Catalogue::names).or(listed);
+        words::from_names(classes.ok_or_else(|| unknown(Path::new(words::NAMES), "no list of classes beside it"))?)
+    };
+    sources
+        .iter()
+        .map(|source| match (source.is_names(), first, &listing) {
+            (true, ..) => of_names(),
+            (false, Some(first), Some(listing)) if std::ptr::eq(source, first) => Ok(listing.clone()),
+            (false, first, listing) => {
+                let table = read(source)?;
+                if let Some((first, listing)) = first.zip(listing.as_ref()) {
+                    agree(listing, &first.path, &table, &source.path)?;
+                }
+                Ok(table)
+            }
+        })
+        .collect()
+}
+
+fn side_by_side(tables: &[Catalogue], scale: Scale) -> Option<Catalogue> {
+    tables.iter().map(|table| scale.scaled(table)).reduce(|before, table| before.joined(&table))
 }
 
 /// Reads one source as it stands.
@@ -72,7 +103,10 @@ pub fn read(source: &AttributeSource) -> Result<Catalogue, DataError> {
         },
     };
     check(&catalogue, &path)?;
-    Ok(catalogue)
+    Ok(match extension {
+        "csv" => catalogue,
+        _ => catalogue.from_source(&name),
+    })
 }
 
 /// AwA2's or aP&Y's own files.
@@ -92,8 +126,8 @@ fn unknown(path: &Path, found: &str) -> DataError {
         line: None,
         expected: "class information".to_owned(),
         found: found.to_owned(),
-        hint: "what can be read: a CSV, AwA2's `predicate-matrix-*.txt`, xlsa17's `att_splits.mat`, a `.npy`, or the \
-               folder of AwA2's or aP&Y's own files"
+        hint: "what can be read: a CSV, AwA2's `predicate-matrix-*.txt`, xlsa17's `att_splits.mat`, a `.npy`, the folder of \
+               AwA2's or aP&Y's own files, or the word `names` beside images or one of these"
             .to_owned(),
     }
 }
@@ -107,6 +141,9 @@ fn check(catalogue: &Catalogue, path: &Path) -> Result<(), DataError> {
     };
     if catalogue.is_empty() {
         return wrong("at least one class", "none".to_owned());
+    }
+    if catalogue.len() > class::MOST {
+        return wrong("at most 1,000,000 classes", catalogue.len().to_string());
     }
     for (names, expected) in
         [(catalogue.names(), "every class once"), (catalogue.attribute_names(), "every attribute once")]
@@ -126,9 +163,10 @@ fn check(catalogue: &Catalogue, path: &Path) -> Result<(), DataError> {
 
 /// Whether two sources name the same classes.
 fn agree(first: &Catalogue, first_path: &Path, table: &Catalogue, path: &Path) -> Result<(), DataError> {
-    let missing = first.names().iter().find(|name| table.find(name).is_none()).map(|name| format!("no `{name}`"));
-    let beyond =
-        table.names().iter().find(|name| first.find(name).is_none()).map(|name| format!("`{name}` beyond them"));
+    let (mine, theirs): (BTreeSet<&String>, BTreeSet<&String>) =
+        (first.names().iter().collect(), table.names().iter().collect());
+    let missing = first.names().iter().find(|name| !theirs.contains(name)).map(|name| format!("no `{name}`"));
+    let beyond = table.names().iter().find(|name| !mine.contains(name)).map(|name| format!("`{name}` beyond them"));
     let found: Vec<String> = [missing, beyond].into_iter().flatten().collect();
     if found.is_empty() {
         return Ok(());
@@ -142,13 +180,13 @@ fn agree(first: &Catalogue, first_path: &Path, table: &Catalogue, path: &Path) -
     })
 }
 
-/// Whether images and a source name the same classes.
+/// Whether a source names every class of the images. What it names beyond them is a description of classes without images.
 fn compare(classes: &[String], of: &Path, table: &Catalogue, path: &Path) -> Result<(), DataError> {
     let (known, named): (BTreeSet<&String>, BTreeSet<&String>) =
         (classes.iter().collect(), table.names().iter().collect());
     let only_images: Vec<String> = known.difference(&named).map(|name| (*name).clone()).collect();
     let only_attributes: Vec<String> = named.difference(&known).map(|name| (*name).clone()).collect();
-    if only_images.is_empty() && only_attributes.is_empty() {
+    if only_images.is_empty() {
         return Ok(());
     }
     Err(DataError::Classes { images: of.to_owned(), attributes: path.to_owned(), only_images, only_attributes })

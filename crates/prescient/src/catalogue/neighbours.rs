@@ -8,6 +8,9 @@ use std::fmt;
 /// Rows whose difference is at most this part of their length are taken for the same.
 const NEARLY: f64 = 0.02;
 
+/// Of more classes than this not every pair is compared: only those whose rows are the same are told.
+const MANY: usize = 5_000;
+
 /// Another class, and how similar it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbour {
@@ -20,7 +23,7 @@ pub struct Neighbour {
 /// The `count` classes most similar to `class`, the most similar first.
 pub fn nearest(catalogue: &Catalogue, class: ClassId, count: usize) -> Vec<Neighbour> {
     let own = catalogue.attributes(class);
-    let others = (0..catalogue.len()).map(|index| ClassId(index as u16)).filter(|other| *other != class);
+    let others = (0..catalogue.len()).map(|index| ClassId(index as u32)).filter(|other| *other != class);
     let mut neighbours: Vec<Neighbour> =
         others.map(|class| Neighbour { class, similarity: cosine(own, catalogue.attributes(class)) }).collect();
     neighbours.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
@@ -99,9 +102,16 @@ pub fn warnings(catalogue: &Catalogue) -> Vec<Warning> {
         }
     }
     let rows: Vec<(&String, &[f32])> = catalogue.rows().collect();
+    let mut same: BTreeMap<Vec<u32>, &String> = BTreeMap::new();
     for (index, (name, row)) in rows.iter().enumerate() {
         if row.iter().all(|&value| value == 0.0) && !row.is_empty() {
             warnings.push(Warning::Blank((*name).clone()));
+            continue;
+        }
+        if rows.len() > MANY {
+            if let Some(before) = same.insert(row.iter().map(|value| (value + 0.0).to_bits()).collect(), *name) {
+                warnings.push(Warning::Identical(before.clone(), (*name).clone()));
+            }
             continue;
         }
         for (other_name, other) in &rows[index + 1..] {
@@ -119,7 +129,10 @@ pub fn warnings(catalogue: &Catalogue) -> Vec<Warning> {
 fn column_warnings(catalogue: &Catalogue) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut columns: BTreeMap<Vec<u32>, &String> = BTreeMap::new();
-    for (at, name) in catalogue.attribute_names().iter().enumerate() {
+    // A direction of a text's embedding has no meaning of its own.
+    let given = catalogue.blocks().iter().filter(|block| !block.is_words()).flat_map(|block| block.columns.clone());
+    for at in given {
+        let name = &catalogue.attribute_names()[at];
         // `+ 0.0` makes one zero of two.
         let column: Vec<u32> = catalogue.rows().map(|(_, row)| (row[at] + 0.0).to_bits()).collect();
         if column.len() > 1 && column.iter().all(|value| *value == column[0]) {

@@ -1,12 +1,13 @@
 //! One source of class information, as a recipe names it: a path, or a table with a path and what else is needed.
 
+use crate::catalogue::words::NAMES;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::path::PathBuf;
 
-/// One source of class information. Its name says what it is.
+/// One source of class information. Its name says what it is; `names` stands for the names of the classes themselves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttributeSource {
     /// The file or folder; a relative path is looked for in the working directory, then below the data root.
@@ -32,6 +33,11 @@ impl AttributeSource {
     /// A source that needs nothing but its path.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), ..Self::default() }
+    }
+
+    /// Whether the names of the classes are meant.
+    pub fn is_names(&self) -> bool {
+        self.path.as_os_str() == NAMES
     }
 }
 

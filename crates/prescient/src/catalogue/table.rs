@@ -1,8 +1,10 @@
 //! What is known of every class in advance: its name, and its attributes `E`.
 
+use crate::catalogue::{Block, BlockKind, csv, words};
 use crate::class::ClassId;
 use crate::error::DataError;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The names of the classes and the attributes of each, aligned by name.
@@ -12,12 +14,14 @@ pub struct Catalogue {
     attribute_names: Vec<String>,
     /// Row by row, `[classes, attributes]`.
     attributes: Vec<f32>,
+    /// Which columns come from which source, in order.
+    blocks: Vec<Block>,
 }
 
 impl Catalogue {
     /// Classes of which nothing is known but the name.
     pub fn bare(names: Vec<String>) -> Self {
-        Self { names, attribute_names: Vec::new(), attributes: Vec::new() }
+        Self { names, ..Self::default() }
     }
 
     /// Classes with attributes, a row a class.
@@ -27,7 +31,30 @@ impl Catalogue {
     pub fn new(names: Vec<String>, attribute_names: Vec<String>, rows: Vec<Vec<f32>>) -> Self {
         assert_eq!(names.len(), rows.len(), "one row a class");
         assert!(rows.iter().all(|row| row.len() == attribute_names.len()), "one value an attribute");
-        Self { names, attribute_names, attributes: rows.concat() }
+        let blocks = match attribute_names.len() {
+            0 => Vec::new(),
+            width => vec![Block::of_attributes("attributes", 0..width)],
+        };
+        Self { names, attribute_names, attributes: rows.concat(), blocks }
+    }
+
+    /// The same columns from other sources.
+    ///
+    /// # Panics
+    /// If the blocks are not one after the other, from the first column to the last.
+    pub(crate) fn with_blocks(self, blocks: Vec<Block>) -> Self {
+        let end = blocks.iter().fold(0, |end, block| {
+            assert!(block.columns.start == end && block.columns.end >= end, "blocks follow each other");
+            block.columns.end
+        });
+        assert_eq!(end, self.attribute_names.len(), "a block for each column");
+        Self { blocks, ..self }
+    }
+
+    /// The same from a source called `name`.
+    pub(super) fn from_source(mut self, name: &str) -> Self {
+        self.blocks.iter_mut().for_each(|block| block.name = name.to_owned());
+        self
     }
 
     /// How many classes there are.
@@ -52,12 +79,17 @@ impl Catalogue {
 
     /// The class called `name`.
     pub fn find(&self, name: &str) -> Option<ClassId> {
-        self.names.iter().position(|other| other == name).map(|index| ClassId(index as u16))
+        self.names.iter().position(|other| other == name).map(|index| ClassId(index as u32))
     }
 
     /// The names of the attributes.
     pub fn attribute_names(&self) -> &[String] {
         &self.attribute_names
+    }
+
+    /// Which columns come from which source, in order: what a learner can tell apart, and say what each is worth.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
     }
 
     /// `E_c`: the attributes of one class, scaled as the dataset was opened with: what generators take.
@@ -76,7 +108,7 @@ impl Catalogue {
     /// # Panics
     /// If a row has another length than there are attribute names.
     pub fn with_rows(&self, rows: Vec<Vec<f32>>) -> Self {
-        Self::new(self.names.clone(), self.attribute_names.clone(), rows)
+        Self::new(self.names.clone(), self.attribute_names.clone(), rows).with_blocks(self.blocks.clone())
     }
 
     /// The classes called `names`.
@@ -87,7 +119,8 @@ impl Catalogue {
         names.iter().map(|name| self.find(name).expect("the caller has compared the names")).collect()
     }
 
-    /// Reads a CSV: a header (`class`, then the attributes' names), then a row a class.
+    /// Reads a CSV: a header (`class`, then the attributes' names), then a row a class. The cells of a column `description`
+    /// are words, which are embedded.
     ///
     /// ```
     /// use prescient::catalogue::Catalogue;
@@ -100,65 +133,17 @@ impl Catalogue {
     /// # Ok::<(), prescient::error::DataError>(())
     /// ```
     pub fn from_csv(bytes: &[u8], path: &Path) -> Result<Self, DataError> {
-        let malformed = |line: Option<u64>, expected: &str, found: String| DataError::Malformed {
-            path: path.to_owned(),
-            line: line.map(|line| line as usize),
-            expected: expected.to_owned(),
-            found,
-            hint: "a table of attributes has a header `class,ATTRIBUTE,…` and one row a class, every value a number"
-                .into(),
-        };
-        let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(bytes);
-        let unreadable = |error: csv::Error| {
-            malformed(error.position().map(csv::Position::line), "UTF-8 text", "bytes that are not".to_owned())
-        };
-
-        let header = reader.headers().map_err(unreadable)?.clone();
-        match header.get(0).map(|first| first.trim_start_matches('\u{feff}')) {
-            Some("class") => {}
-            None | Some("") => {
-                return Err(malformed(None, "a header that starts with `class`", "an empty file".to_owned()));
-            }
-            Some(other) => return Err(malformed(Some(1), "a header that starts with `class`", format!("`{other}`"))),
-        }
-        let attribute_names: Vec<String> = header.iter().skip(1).map(String::from).collect();
-        if attribute_names.is_empty() {
-            return Err(malformed(Some(1), "at least one attribute beside `class`", "none".to_owned()));
-        }
-        if let Some((_, name)) =
-            attribute_names.iter().enumerate().find(|(at, name)| attribute_names[..*at].contains(name))
-        {
-            return Err(malformed(Some(1), "every attribute once", format!("`{name}` a second time")));
-        }
-
-        let mut names: Vec<String> = Vec::new();
-        let mut attributes = Vec::new();
-        for record in reader.records() {
-            let record = record.map_err(unreadable)?;
-            let line = record.position().map(csv::Position::line);
-            if record.len() != header.len() {
-                let expected = format!("{} attributes", attribute_names.len());
-                return Err(malformed(line, &expected, format!("{}", record.len().saturating_sub(1))));
-            }
-            let name = record[0].to_owned();
-            if name.is_empty() {
-                return Err(malformed(line, "the name of a class", "an empty cell".to_owned()));
-            }
-            if names.contains(&name) {
-                return Err(malformed(line, "every class once", format!("`{name}` a second time")));
-            }
-            names.push(name);
-            for (cell, attribute) in record.iter().skip(1).zip(&attribute_names) {
-                let value: f32 = cell.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| {
-                    malformed(line, &format!("a finite number for `{attribute}`"), format!("`{cell}`"))
-                })?;
-                attributes.push(value);
-            }
-        }
-        if names.is_empty() {
-            return Err(malformed(None, "at least one class below the header", "none".to_owned()));
-        }
-        Ok(Self { names, attribute_names, attributes })
+        let csv::Table { names, attribute_names, attributes, descriptions } = csv::read(bytes, path)?;
+        let source = path.file_name().unwrap_or_default().to_string_lossy();
+        let described =
+            descriptions.map(|texts| words::embedded(&names, &texts, &source, BlockKind::Text)).transpose()?;
+        let width = attribute_names.len();
+        let rows = (0..names.len()).map(|row| attributes[row * width..][..width].to_vec()).collect();
+        let numbers = Self::new(names, attribute_names, rows).from_source(&source);
+        Ok(match described {
+            Some(described) => numbers.joined(&described),
+            None => numbers,
+        })
     }
 
     /// The same classes in the order of `names`, each with its own row.
@@ -166,11 +151,13 @@ impl Catalogue {
     /// # Panics
     /// If a name is not in the catalogue.
     pub fn arranged(&self, names: &[String]) -> Self {
+        // By a map: there may be very many.
+        let places: BTreeMap<&String, u32> = self.names.iter().zip(0..).collect();
         let rows = names.iter().map(|name| {
-            let class = self.find(name).expect("the caller has compared the names");
-            self.attributes(class).to_vec()
+            let place = places.get(name).expect("the caller has compared the names");
+            self.attributes(ClassId(*place)).to_vec()
         });
-        Self::new(names.to_vec(), self.attribute_names.clone(), rows.collect())
+        Self::new(names.to_vec(), self.attribute_names.clone(), rows.collect()).with_blocks(self.blocks.clone())
     }
 
     /// Two sources side by side: for each class of this one, its attributes and then those of `other`.
@@ -180,11 +167,13 @@ impl Catalogue {
     pub fn joined(&self, other: &Catalogue) -> Self {
         let other = other.arranged(&self.names);
         let rows = (0..self.len()).map(|index| {
-            let class = ClassId(index as u16);
+            let class = ClassId(index as u32);
             [self.attributes(class), other.attributes(class)].concat()
         });
         let attribute_names = [self.attribute_names.clone(), other.attribute_names.clone()].concat();
-        Self::new(self.names.clone(), attribute_names, rows.collect())
+        let further = other.blocks.iter().map(|block| block.moved(self.attribute_names.len()));
+        let blocks = self.blocks.iter().cloned().chain(further).collect();
+        Self::new(self.names.clone(), attribute_names, rows.collect()).with_blocks(blocks)
     }
 }
 
@@ -213,6 +202,9 @@ mod tests {
         let both = left.joined(&right);
         assert_eq!(both.attributes(ClassId(0)), [1.0, 4.0]);
         assert_eq!(both.attribute_names(), ["furry", "legs"]);
+        let blocks: Vec<_> = both.blocks().iter().map(|block| (block.kind, block.columns.clone())).collect();
+        assert_eq!(blocks, [(BlockKind::Attributes, 0..1), (BlockKind::Attributes, 1..2)]);
+        assert_eq!(both.arranged(both.names()), both);
     }
 
     #[test]

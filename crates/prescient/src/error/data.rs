@@ -1,5 +1,6 @@
 //! Data that cannot be read, or must not be.
 
+use crate::error::WeightsError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,9 @@ pub enum DataError {
         /// How it may have come about, and what to do.
         hint: String,
     },
+    /// Pretrained weights are not there, or cannot be used.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
     /// An image that does not decode.
     #[error("`{path}`: expected an image, found one that does not decode: {reason}")]
     Image {
@@ -141,12 +145,13 @@ impl DataError {
             }
             Self::Io { .. } => return None,
             Self::Malformed { hint, .. } => hint.clone(),
+            Self::Weights(error) => return error.hint(),
             Self::Image { .. } => "the file may be cut short or of another kind: put a good one in its place, and a run that has begun can be \
                                resumed; or take it away and start a new run"
                 .into(),
             Self::Classes { .. } => {
-                "names must agree to the letter: each class needs one row in every source of attributes, and each row a \
-                 folder below `train/`"
+                "names must agree to the letter: each class with images needs one row in every source of attributes; a row \
+                 without images is a class that is guessed and never tested"
                     .into()
             }
             Self::Fetch { .. } => {

@@ -1,6 +1,6 @@
 //! Learning that cannot go on.
 
-use crate::error::{DataError, RunError};
+use crate::error::{DataError, RunError, WeightsError};
 
 /// Learning that cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -8,6 +8,9 @@ pub enum LearnError {
     /// The data failed.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// Pretrained weights are not there, or cannot be used.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
     /// No such device here.
     #[error("there is no CUDA device: {reason}")]
     NoCuda {
@@ -54,6 +57,9 @@ pub enum LearnError {
     /// A network that sees no numbers in a photo.
     #[error("the extractor's features are no finite numbers")]
     FeaturesNotFinite,
+    /// Nothing to learn from.
+    #[error("no class has a photo yet")]
+    NoPhotos,
     /// libtorch failed.
     #[error("libtorch failed: {0}")]
     Torch(String),
@@ -69,6 +75,7 @@ impl LearnError {
     pub(super) fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Data(error) => return error.hint(),
+            Self::Weights(error) => return error.hint(),
             Self::NoCuda { .. } => {
                 "use `--device cpu`, or put a CUDA build of libtorch 2.11.0 on the library path".into()
             }
@@ -78,6 +85,11 @@ impl LearnError {
             Self::NotFinite { .. } | Self::Diverged { .. } => {
                 "a smaller learning rate often helps: `--set train.lr=0.01`".into()
             }
+            Self::Cache(error) => return error.hint(),
+            Self::FeaturesNotFinite => {
+                "the weights may be damaged, or of another network: `prescient weights check`".into()
+            }
+            Self::NoPhotos => "a task must bring photos of at least one class".into(),
             Self::NoImages => "a model for photos is trained on photos: `data.kind = \"folder\"`".into(),
             Self::Channels { .. } => "decode them with `Image::read(path, predictor.about().input.channels)`".into(),
             Self::Torch(_) => return None,

@@ -1,5 +1,6 @@
 //! Run folders that cannot be used.
 
+use crate::error::WeightsError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,9 @@ pub enum RunError {
         /// Why not.
         source: io::Error,
     },
+    /// Pretrained weights are not there, or cannot be used.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
     /// Something is there already.
     #[error("`{path}` exists already")]
     Exists {
@@ -105,6 +109,7 @@ impl RunError {
     pub(super) fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Io { .. } => return None,
+            Self::Weights(error) => return error.hint(),
             Self::Exists { path } => {
                 format!(
                     "choose another folder with `--out`, or go on with it: `prescient run --resume {}`",

@@ -89,7 +89,7 @@ impl Answers {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Confusion {
-    /// `rows[truth][answer]`.
+    /// `rows[truth][answer]`. An answer that is a class without images is counted in one column more.
     rows: Vec<Vec<u32>>,
 }
 
@@ -101,10 +101,14 @@ impl Confusion {
 
     /// Counts one answer.
     pub fn count(&mut self, truth: Slot, answer: Slot) {
-        self.rows[truth.index()][answer.index()] += 1;
+        let column = answer.index().min(self.rows.len());
+        let row = &mut self.rows[truth.index()];
+        row.resize(row.len().max(column + 1), 0);
+        row[column] += 1;
     }
 
-    /// How often each class was answered, by truth and answer.
+    /// How often each class was answered, by truth and answer. A row has one column more where the answer was a class that has
+    /// no images, whichever.
     pub fn rows(&self) -> &[Vec<u32>] {
         &self.rows
     }
@@ -138,7 +142,7 @@ pub struct Judged {
 /// A run as metrics see it: what each finished task left behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// All classes of the scenario.
+    /// All classes that arrive: those with images.
     pub classes: usize,
     /// Task by task.
     pub tasks: Vec<Judged>,
@@ -215,6 +219,17 @@ mod tests {
         assert_eq!((plain.answer(0), leaning.answer(0)), (Slot(1), Slot(2)));
         assert_eq!(leaning.uncalibrated(3), Some(plain.confusion(3)));
         assert_eq!(leaning.calibrated(3), None);
+    }
+
+    /// Slots 2 and 3 are described and have no images: an answer there is wrong, and counted together.
+    #[test]
+    fn an_answer_beyond_the_classes_with_images_is_wrong() {
+        let mut confusion = Confusion::new(2);
+        for (truth, answer) in [(0, 0), (0, 2), (0, 3), (1, 1)] {
+            confusion.count(Slot(truth), Slot(answer));
+        }
+        assert_eq!(confusion.rows(), [vec![1, 0, 2], vec![0, 1]]);
+        assert_eq!(confusion.accuracy(Slots::new(0, 2)), Some(0.5));
     }
 
     /// Class 0: 3 of 4 right; class 1: 0 of 1. Over images 3/5, over classes (0.75 + 0) / 2.

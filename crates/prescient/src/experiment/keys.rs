@@ -73,13 +73,23 @@ pub const KEYS: &[Key] = &[
     key("data.path", Text("a path, or one below the data root"), "where the data lies")
         .of(&["mnist", "folder", "awa2", "apy", "pack", "features"])
         .unset("mnist, awa2, apy: the folder of that name below the data root; others: required"),
-    key("data.attributes", Other("files; for awa2 the word `continuous` or `binary`"), "what is known of each class")
-        .of(&["folder", "awa2", "features"]),
+    key(
+        "data.attributes",
+        Other("files, or `names`; for awa2 the word `continuous` or `binary`"),
+        "what is known of each class",
+    )
+    .of(&["folder", "awa2", "features"]),
     key("data.scale", Choice(&["none", "unit-l2", "range"]), "how the attributes of each source are scaled")
         .of(&["folder", "awa2", "apy", "features"]),
     key("data.exclude", Other("images such as `train/cat/0001.jpg`"), "images that are left out")
         .of(&["folder"])
         .unset("none"),
+    key(
+        "data.shots",
+        Whole(1, MANY),
+        "training images of each class that arrives after the first task, drawn by the seed",
+    )
+    .unset("all"),
     key("data.train", Whole(1, 10_000), "training images of each class").of(&["synthetic"]),
     key("data.test", Whole(1, 10_000), "test images of each class").of(&["synthetic"]),
     key("images.size", Whole(8, 1024), "side of the square that the model sees, in pixels").unset("the dataset's own"),
@@ -96,6 +106,7 @@ pub const KEYS: &[Key] = &[
         "share of the training images that is held out and tested on instead of the test images, to choose settings",
     )
     .unset("test images are used"),
+    key("learner.kind", Choice(&["ghost", "closed-form"]), "the paper's Ghost model, or means and one covariance on a frozen extractor"),
     key("model.extractor.kind", Choice(&["resnet18", "small-cnn", "mlp", "identity"]), "the feature extractor"),
     key(
         "model.extractor.stem",
@@ -168,6 +179,8 @@ pub const KEYS: &[Key] = &[
     key("complete.lr", NOT_NEGATIVE, "Adam's learning rate"),
     key("complete.batch_size", Whole(1, MANY), "features a step"),
     key("complete.seen_only", Flag, "the control: the same stage without ghosts, on seen classes"),
+    key("calibrate.target", Choice(&["accuracy", "balance", "price", "none"]), "what the offset of seen classes is chosen for")
+        .unset("closed-form: `accuracy`; ghost: `price` where `max_seen_drop` is above 0, else `none`"),
     key(
         "calibrate.max_seen_drop",
         Number(Included(0.0), Excluded(1.0)),
@@ -292,7 +305,7 @@ mod tests {
         let listed: BTreeSet<String> = KEYS.iter().map(|key| key.name.to_owned()).collect();
         assert_eq!(listed.len(), KEYS.len(), "a key stands in the table twice");
         assert_eq!(listed, keys_of_the_types());
-        assert!(KEYS.len() <= 60, "{} keys", KEYS.len());
+        assert!(KEYS.len() <= 61, "{} keys", KEYS.len());
     }
 
     /// A word that is none makes the types name all that they know.

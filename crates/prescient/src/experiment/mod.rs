@@ -1,6 +1,7 @@
 //! A recipe carried out, from the first task to the last, and kept on disk.
 
 mod check;
+mod data;
 mod difference;
 #[cfg(feature = "tensorboard")]
 mod events;
@@ -18,6 +19,7 @@ pub mod record;
 mod scatter;
 mod telemetry;
 
+pub use data::DataSettings;
 pub use difference::differences;
 pub use folder::RunFolder;
 pub use keys::{Allowed, KEYS, Key, keys_text};
@@ -27,18 +29,20 @@ pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
 pub use telemetry::{Spent, StageSeconds};
 
-use crate::data::{CachedDataset, Dataset, fingerprint};
+use crate::class::ClassId;
+use crate::data::{CachedDataset, Dataset, Subset, fingerprint};
 use crate::engine::Precision;
-use crate::error::{LearnError, Result, RunError, While};
+use crate::error::{LearnError, Result, RunError, ScenarioError, While};
 use crate::evaluation::{Inspection, Scatter};
 use crate::ghost::GeneratorKind;
-use crate::learner::{Evaluator, Event, GhostLearner, Learner, Observer};
+use crate::learner::{ClosedFormLearner, Evaluator, Event, GhostLearner, Learner, LearnerKind, Observer};
 use crate::protocol::TaskData;
-use crate::protocol::{HeldOut, Sealed};
-use crate::scenario::{Order, Scenario};
+use crate::protocol::{FewShots, HeldOut, Sealed};
+use crate::scenario::{Order, Scenario, Split};
 use crate::seeds::Seeds;
 use events::Events;
 use record::{Epoch, Evaluation, FORMAT, Kept, Line, Start};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use tch::Device;
@@ -79,12 +83,14 @@ impl Experiment {
             Order::File { path } => Order::File { path: crate::data::resolve(path) },
             other => other.clone(),
         };
-        let catalogue = dataset.catalogue();
-        let scenario = match dataset.order(&order) {
-            Some(known) => Scenario::in_order(known, &split),
-            None => Scenario::new(catalogue.names(), &order, &split),
+        let scenario = scenario(dataset.as_ref(), &order, &split).when(|| "deal out the classes".to_owned())?;
+        // Of all images: which of them are left is the seed's choice, and the same data for each seed.
+        let data = fingerprint(dataset.as_ref());
+        let dataset: Arc<dyn Dataset> = match recipe.data.shots {
+            Some(shots) => Arc::new(FewShots::new(dataset, &scenario, shots, Seeds::new(u64::from(recipe.seed)))),
+            None => dataset,
         };
-        let scenario = scenario.when(|| "deal out the classes".to_owned())?;
+        let catalogue = dataset.catalogue();
         let start = Start {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -93,7 +99,7 @@ impl Experiment {
             device: if device.is_cuda() { "cuda" } else { "cpu" }.to_owned(),
             oracle: recipe.oracle(),
             validated: recipe.scenario.val_fraction,
-            data: fingerprint(dataset.as_ref()),
+            data,
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),
         };
@@ -179,8 +185,15 @@ impl Experiment {
             torch_shim::allow_kernels(self.recipe.compute.fused_kernels);
             torch_shim::tune(self.recipe.compute.cudnn_benchmark);
         }
-        let settings = self.recipe.learn_settings(&self.sealed);
-        Ok(Box::new(GhostLearner::new(settings, self.sealed.clone(), self.seeds(), self.device)?))
+        let (recipe, sealed) = (&self.recipe, self.sealed.clone());
+        Ok(match recipe.learner {
+            LearnerKind::Ghost => {
+                Box::new(GhostLearner::new(recipe.learn_settings(&sealed), sealed, self.seeds(), self.device)?)
+            }
+            LearnerKind::ClosedForm => {
+                Box::new(ClosedFormLearner::new(recipe.closed_form_settings(&sealed), sealed, self.seeds(), self.device)?)
+            }
+        })
     }
 
     fn evaluator(&self) -> Evaluator {
@@ -215,7 +228,7 @@ impl Experiment {
         let mut evaluator = self.evaluator();
         for number in folder.finished() + 1..=last {
             let watching = (&mut events, &mut *observer);
-            let mut watch = (Recorder::new(scenario.classes()), (Telemetry::start(self.device), watching));
+            let mut watch = (Recorder::new(scenario.arriving()), (Telemetry::start(self.device), watching));
             let data = self.open(number, &*learner);
             let predictor = learner.learn(&data, &mut watch).when(|| format!("learn task {number}"))?;
             evaluator.evaluate(&predictor, &data, &mut watch).when(|| format!("evaluate task {number}"))?;
@@ -231,6 +244,23 @@ impl Experiment {
         }
         Ok(Record::read(&folder.record())?)
     }
+}
+
+/// The classes with images in order of arrival, then those that are described and have none.
+fn scenario(dataset: &dyn Dataset, order: &Order, split: &Split) -> Result<Scenario, ScenarioError> {
+    let samples = [Subset::Train, Subset::Test].map(|subset| dataset.samples(subset));
+    let pictured: BTreeSet<ClassId> = samples.into_iter().flatten().map(|sample| sample.class).collect();
+    let catalogue = dataset.catalogue();
+    let all = (0..catalogue.len()).map(|class| ClassId(class as u32));
+    let (listed, described): (Vec<ClassId>, Vec<ClassId>) = all.partition(|class| pictured.contains(class));
+    let arriving = match dataset.order(order) {
+        Some(known) => known.into_iter().filter(|class| pictured.contains(class)).collect(),
+        None => {
+            let names: Vec<String> = listed.iter().map(|class| catalogue.name(*class).to_owned()).collect();
+            order.arrange(&names)?.into_iter().map(|place| listed[place.index()]).collect()
+        }
+    };
+    Ok(Scenario::in_order(arriving, split)?.beyond(described))
 }
 
 /// Threads that read images.

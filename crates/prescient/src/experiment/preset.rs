@@ -75,6 +75,7 @@ const TUNED: &[Change] = &[
 /// The kind of a table that does not name one.
 const KINDS: &[(&str, &str)] = &[
     ("data.kind", "synthetic"),
+    ("learner.kind", "ghost"),
     ("model.extractor.kind", "resnet18"),
     ("loss.distillation.kind", "pod"),
     ("ghosts.generator.kind", "none"),

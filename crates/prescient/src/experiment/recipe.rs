@@ -2,15 +2,16 @@
 //! names another.
 
 use crate::data::Crop;
-use crate::data::{Augmentation, Channels, Dataset, Source, View};
+use crate::data::{Augmentation, Channels, Dataset, View};
 use crate::engine::Compute;
 use crate::error::RecipeError;
+use crate::experiment::data::DataSettings;
 use crate::experiment::preset::{self, Preset};
 use crate::experiment::{check, keys};
 use crate::ghost::GeneratorKind;
 use crate::learner::{
-    CalibrateSettings, CompleteSettings, FinetuneSettings, GhostSettings, LearnSettings, ModelSettings, Oracle,
-    TrainSettings,
+    CalibrateSettings, ClosedFormSettings, CompleteSettings, FinetuneSettings, GhostSettings, LearnSettings, LearnerKind,
+    ModelSettings, Oracle, Target, TrainSettings,
 };
 use crate::loss::LossSettings;
 use crate::memory::MemorySettings;
@@ -42,11 +43,13 @@ pub struct Recipe {
     /// The one seed of the run.
     pub seed: u32,
     /// Which images.
-    pub data: Source,
+    pub data: DataSettings,
     /// How they are cropped, resized and mirrored.
     pub images: ImageSettings,
     /// Which classes arrive when.
     pub scenario: ScenarioSettings,
+    /// How it learns.
+    pub learner: LearnerKind,
     /// What learns.
     pub model: ModelSettings,
     /// What is minimized.
@@ -213,6 +216,23 @@ impl Recipe {
             normalization: dataset.normalization(),
             compute: self.compute,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+impl Recipe {
+    /// How the closed form is to learn from `dataset`.
+    ///
+    /// # Panics
+    /// If the recipe is not [`Recipe::effective`].
+    pub fn closed_form_settings(&self, dataset: &Sealed) -> ClosedFormSettings {
+        let LearnSettings { view, normalization, .. } = self.learn_settings(dataset);
+        ClosedFormSettings {
+            extractor: self.model.extractor.clone(),
+            target: self.calibrate.target.unwrap_or(Target::Accuracy),
+            view,
+            normalization,
+            compute: self.compute,
         }
     }
 }

@@ -54,7 +54,7 @@ pub struct Start {
     pub validated: Option<f64>,
     /// A hash of what the dataset holds.
     pub data: String,
-    /// The classes' names in order of arrival.
+    /// The classes' names in order of arrival, then those that never arrive: they are described and have no images.
     pub classes: Vec<String>,
     /// How many arrive with each task.
     pub tasks: Vec<usize>,
@@ -126,6 +126,11 @@ pub struct Record {
 }
 
 impl Start {
+    /// How many classes arrive: those with images.
+    pub fn arriving(&self) -> usize {
+        self.tasks.iter().sum()
+    }
+
     /// What the run is about, whatever its seed: what runs of one kind share. A recipe of another version that cannot be
     /// read is taken as it stands.
     pub fn recipe_without_seed(&self) -> String {
@@ -185,9 +190,9 @@ impl Record {
 
     /// What only a damaged or edited file gets wrong, so that metrics need not ask.
     fn check(&self) -> Result<(), String> {
-        let classes = self.start.classes.len();
-        if self.start.tasks.iter().sum::<usize>() != classes {
-            return Err("the tasks do not add up to the classes".to_owned());
+        let (classes, arriving) = (self.start.classes.len(), self.start.arriving());
+        if arriving > classes {
+            return Err("the tasks bring more classes than there are".to_owned());
         }
         for (index, evaluation) in self.evaluations().enumerate() {
             let answers = &evaluation.answers;
@@ -202,10 +207,11 @@ impl Record {
                     evaluation.task
                 ));
             }
-            if !bests().all(fits) || slots().any(|slot| slot.index() >= classes) {
+            let unknown = slots().any(|slot| slot.index() >= classes);
+            if !bests().all(fits) || unknown || answers.truth.iter().any(|slot| slot.index() >= arriving) {
                 return Err(format!("the answers of task {} do not fit together", index + 1));
             }
-            if answers.confusion(classes) != evaluation.confusion {
+            if answers.confusion(arriving) != evaluation.confusion {
                 return Err(format!("the confusion of task {} is not that of its answers", index + 1));
             }
         }
@@ -249,7 +255,7 @@ impl Record {
             confusion: evaluation.confusion.clone(),
             answers: evaluation.answers.clone(),
         });
-        Run { classes: self.start.classes.len(), tasks: tasks.collect() }
+        Run { classes: self.start.arriving(), tasks: tasks.collect() }
     }
 }
 

@@ -33,8 +33,12 @@ fn floats(values: impl Iterator<Item = f32>) -> Vec<u8> {
 }
 
 fn slots(slots: impl Iterator<Item = Slot>) -> (Dtype, Vec<usize>, Vec<u8>) {
-    let bytes: Vec<u8> = slots.flat_map(|slot| slot.0.to_le_bytes()).collect();
-    (Dtype::U16, vec![bytes.len() / 2], bytes)
+    let slots: Vec<u32> = slots.map(|slot| slot.0).collect();
+    // In two bytes where they fit, as all early runs have them.
+    match slots.iter().map(|&slot| u16::try_from(slot)).collect::<Result<Vec<u16>, _>>() {
+        Ok(short) => (Dtype::U16, vec![slots.len()], short.into_iter().flat_map(u16::to_le_bytes).collect()),
+        Err(_) => (Dtype::U32, vec![slots.len()], slots.into_iter().flat_map(u32::to_le_bytes).collect()),
+    }
 }
 
 /// Reads the file's bytes; `path` is named in errors. `classes` and `images` are how many the record has.
@@ -49,8 +53,14 @@ pub(super) fn parse(bytes: &[u8], path: &Path, classes: usize, images: usize) ->
         }
     };
     let floats = |name: &str| tensor(name, Dtype::F32).map(|(shape, data)| (shape, numbers(data, f32::from_le_bytes)));
-    let slots = |name: &str| {
-        tensor(name, Dtype::U16).map(|(_, data)| numbers(data, u16::from_le_bytes).into_iter().map(Slot).collect())
+    let slots = |name: &str| -> Result<Vec<Slot>, RunError> {
+        Ok(match tensor(name, Dtype::U32) {
+            Ok((_, data)) => numbers(data, u32::from_le_bytes).into_iter().map(Slot).collect(),
+            Err(_) => {
+                let (_, data) = tensor(name, Dtype::U16)?;
+                numbers(data, u16::from_le_bytes).into_iter().map(|slot| Slot(u32::from(slot))).collect()
+            }
+        })
     };
     let points = |name: &str| -> Result<Points, RunError> {
         Ok(Points { slots: slots(&format!("{name}.slots"))?, values: floats(name)?.1 })
@@ -81,7 +91,7 @@ mod tests {
     use super::*;
 
     fn scatter() -> Scatter {
-        let points = |slots: &[u16], values: &[f32]| Points {
+        let points = |slots: &[u32], values: &[f32]| Points {
             slots: slots.iter().map(|slot| Slot(*slot)).collect(),
             values: values.to_vec(),
         };
@@ -100,6 +110,13 @@ mod tests {
         let bytes = to_bytes(&scatter());
         assert_eq!(parse(&bytes, Path::new("f"), 3, 70_001).expect("our own bytes"), scatter());
         assert_eq!(bytes, to_bytes(&scatter()), "the same every time");
+    }
+
+    /// A slot beyond 65,535 needs four bytes.
+    #[test]
+    fn many_classes_read_back_too() {
+        let far = Scatter { zones: vec![Zone { slot: Slot(70_000), centre: [0.0; 2], spread: 1.0 }], ..scatter() };
+        assert_eq!(parse(&to_bytes(&far), Path::new("f"), 70_001, 70_001).expect("our own bytes"), far);
     }
 
     #[test]

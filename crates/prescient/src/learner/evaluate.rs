@@ -47,7 +47,7 @@ impl Evaluator {
         let calibration = predictor.about().calibration;
         let mut answers = Answers { offset: calibration.harmonic, own_offset: calibration.own, ..Default::default() };
         let (seen, future) = (predictor.seen().range(), predictor.future().range());
-        let all: Vec<Slot> = (0..future.end).map(|slot| Slot(slot as u16)).collect();
+        let all: Vec<Slot> = (0..future.end).map(|slot| Slot(slot as u32)).collect();
         let mut unseen = Best::default();
         let mut collector = Collector::new(data, self.seeds);
         let mut take = |features: &Tensor, slots: &[Slot]| -> Result<(), LearnError> {

@@ -55,7 +55,7 @@ impl About {
     /// What only a damaged or edited file gets wrong.
     fn check(&self) -> Result<(), String> {
         let input = &self.input;
-        if self.seen > self.classes.len() || self.classes.len() > usize::from(u16::MAX) {
+        if self.seen > self.classes.len() || self.classes.len() > crate::class::MOST {
             return Err("expected at most as many seen classes as classes".to_owned());
         }
         if !(1..=4096).contains(&input.size) || !(input.size..=1 << 16).contains(&input.resize) {

@@ -219,7 +219,7 @@ impl Predictor {
             }
             let probabilities = softmax(&scores, self.about.scale);
             let guess =
-                |slot: usize| Guess { slot: Slot(slot as u16), probability: probabilities[slot], score: scores[slot] };
+                |slot: usize| Guess { slot: Slot(slot as u32), probability: probabilities[slot], score: scores[slot] };
             let mut guesses: Vec<Guess> = (0..scores.len()).map(guess).collect();
             // Stable: of two equal ones the class that was there first.
             guesses.sort_by(|a, b| b.score.total_cmp(&a.score));

@@ -139,7 +139,7 @@ pub(super) mod testing {
     use crate::report::*;
 
     /// A made-up run called `folder`, with a seed: `answers[i]` as in [`record`].
-    pub(in crate::report) fn read_run(folder: &str, seed: u32, recipe: &str, answers: &[[u16; 8]]) -> ReadRun {
+    pub(in crate::report) fn read_run(folder: &str, seed: u32, recipe: &str, answers: &[[u32; 8]]) -> ReadRun {
         let mut record = record(answers);
         record.start.seed = seed;
         record.start.recipe = recipe.to_owned();

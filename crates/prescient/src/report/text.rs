@@ -102,7 +102,7 @@ pub(super) mod testing {
     use crate::experiment::record::{Evaluation, Line};
 
     /// Four classes in 2+1+1, two test images each. `answers[i]` are the classes answered, image by image.
-    pub(in crate::report) fn record(answers: &[[u16; 8]]) -> Record {
+    pub(in crate::report) fn record(answers: &[[u32; 8]]) -> Record {
         let truth: Vec<Slot> = [0, 0, 1, 1, 2, 2, 3, 3].map(Slot).to_vec();
         let lines = answers.iter().enumerate().map(|(index, answers)| {
             let seen = Best { slots: answers.map(Slot).to_vec(), scores: vec![0.5; 8] };

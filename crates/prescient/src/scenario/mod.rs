@@ -23,6 +23,7 @@ use crate::error::ScenarioError;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
+    /// Those that no task brings come last.
     order: Vec<ClassId>,
     /// `starts[t]..starts[t + 1]` are the slots of task `t + 1`.
     starts: Vec<usize>,
@@ -50,17 +51,40 @@ impl Scenario {
         Ok(Self { order, starts })
     }
 
+    /// The same with classes beyond, which no task brings: they are described and have no images. They belong to the future of
+    /// every task.
+    ///
+    /// ```
+    /// use prescient::scenario::{Order, Scenario};
+    ///
+    /// let names = ["ant", "bee", "cat"].map(String::from);
+    /// let scenario = Scenario::new(&names[..2], &Order::Listed, &"1+1".parse()?)?;
+    /// let scenario = scenario.beyond([prescient::class::ClassId(2)]);
+    /// assert_eq!((scenario.arriving(), scenario.classes()), (2, 3));
+    /// assert_eq!(scenario.task(2).future().len(), 1);
+    /// # Ok::<(), prescient::error::ScenarioError>(())
+    /// ```
+    pub fn beyond(mut self, described: impl IntoIterator<Item = ClassId>) -> Self {
+        self.order.extend(described);
+        self
+    }
+
     /// The number of tasks, `T`.
     pub fn tasks(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The number of classes of all tasks.
+    /// The number of classes that some task brings: those with images.
+    pub fn arriving(&self) -> usize {
+        self.starts[self.starts.len() - 1]
+    }
+
+    /// The number of all classes, those that no task brings too.
     pub fn classes(&self) -> usize {
         self.order.len()
     }
 
-    /// Every class, in order of arrival: the class of slot `i` is at `i`.
+    /// Every class, in order of arrival, then those that never arrive: the class of slot `i` is at `i`.
     pub fn order(&self) -> &[ClassId] {
         &self.order
     }
@@ -74,7 +98,7 @@ impl Scenario {
     pub fn slots(&self) -> Vec<Slot> {
         let mut slots = vec![Slot(0); self.order.len()];
         for (slot, class) in self.order.iter().enumerate() {
-            slots[class.index()] = Slot(slot as u16);
+            slots[class.index()] = Slot(slot as u32);
         }
         slots
     }
@@ -137,7 +161,7 @@ impl<'a> Task<'a> {
         Slots::new(0, self.end())
     }
 
-    /// `C^{t+1:T}`.
+    /// `C^{t+1:T}`, and the classes that no task brings.
     pub fn future(self) -> Slots {
         Slots::new(self.end(), self.scenario.classes())
     }
@@ -182,9 +206,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_class_is_past_present_or_future_once(sizes in prop::collection::vec(1usize..9, 1..7)) {
+        fn every_class_is_past_present_or_future_once(
+            sizes in prop::collection::vec(1usize..9, 1..7),
+            described in 0usize..5,
+        ) {
             let text: Vec<String> = sizes.iter().map(usize::to_string).collect();
             let scenario = scenario(&text.join("+"));
+            let arriving = scenario.classes();
+            let scenario = scenario.beyond((arriving..arriving + described).map(|class| ClassId(class as u32)));
+            prop_assert_eq!((scenario.arriving(), scenario.classes()), (arriving, arriving + described));
             for task in scenario.iter() {
                 let mut times = vec![0; scenario.classes()];
                 for part in [task.past(), task.present(), task.future()] {
@@ -193,7 +223,7 @@ mod tests {
                 prop_assert!(times.iter().all(|&n| n == 1));
                 prop_assert_eq!(task.present().len(), sizes[task.number() - 1]);
                 prop_assert_eq!(task.seen().len(), task.past().len() + task.present().len());
-                prop_assert_eq!(task.future().is_empty(), task.is_last());
+                prop_assert_eq!(task.future().is_empty(), task.is_last() && described == 0);
                 prop_assert_eq!(task.past().is_empty(), task.is_first());
             }
         }

@@ -52,7 +52,7 @@ impl Order {
     /// The classes called `names`, in order of arrival. `Standard` and `Proposed` are the dataset's to know: here they are
     /// an error.
     pub fn arrange(&self, names: &[String]) -> Result<Vec<ClassId>, ScenarioError> {
-        let listed = (0..names.len()).map(|index| ClassId(index as u16));
+        let listed = (0..names.len()).map(|index| ClassId(index as u32));
         match self {
             Order::Listed => Ok(listed.collect()),
             Order::Shuffled { seed } => {
@@ -124,7 +124,7 @@ pub fn zero_shot_order(names: &[String], test: &[&str]) -> Vec<String> {
 }
 
 fn from_lines(text: &str, names: &[String], path: &std::path::Path) -> Result<Vec<ClassId>, ScenarioError> {
-    let ids: BTreeMap<&str, ClassId> = names.iter().enumerate().map(|(i, n)| (n.as_str(), ClassId(i as u16))).collect();
+    let ids: BTreeMap<&str, ClassId> = names.iter().enumerate().map(|(i, n)| (n.as_str(), ClassId(i as u32))).collect();
     let mut line_of = BTreeMap::new();
     let mut order = Vec::new();
     for (index, name) in text.lines().map(str::trim).enumerate().filter(|(_, name)| !name.is_empty()) {

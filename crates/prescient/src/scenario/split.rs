@@ -46,7 +46,7 @@ impl FromStr for Split {
         let malformed = |reason: String| ScenarioError::Split { text: text.to_owned(), reason };
         let number = |part: &str| match part.trim().parse::<usize>() {
             Ok(0) => Err(malformed("a task needs at least one class, found `0`".to_owned())),
-            Ok(number) if number <= usize::from(u16::MAX) => Ok(number),
+            Ok(number) if number <= crate::class::MOST => Ok(number),
             _ => Err(malformed(format!("expected a number of classes, found `{}`", part.trim()))),
         };
         let mut sizes = Vec::new();
@@ -56,8 +56,8 @@ impl FromStr for Split {
                 None => sizes.push(number(part)?),
             }
         }
-        if sizes.iter().sum::<usize>() > usize::from(u16::MAX) {
-            return Err(malformed("more than 65,535 classes".to_owned()));
+        if sizes.iter().sum::<usize>() > crate::class::MOST {
+            return Err(malformed("more than 1,000,000 classes".to_owned()));
         }
         Ok(Self { text: text.to_owned(), sizes })
     }
@@ -108,6 +108,6 @@ mod tests {
         assert_eq!(says("25+"), "the split `25+` cannot be read: expected a number of classes, found ``");
         assert_eq!(says("6+two"), "the split `6+two` cannot be read: expected a number of classes, found `two`");
         assert_eq!(says("6+0"), "the split `6+0` cannot be read: a task needs at least one class, found `0`");
-        assert_eq!(says("60000+2x5000"), "the split `60000+2x5000` cannot be read: more than 65,535 classes");
+        assert_eq!(says("600000+2x500000"), "the split `600000+2x500000` cannot be read: more than 1,000,000 classes");
     }
 }

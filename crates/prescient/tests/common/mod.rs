@@ -31,7 +31,7 @@ pub fn small_recipe() -> Recipe {
         per_class = 5
     "#;
     let mut recipe = Recipe::parse(text, Path::new("small.toml")).unwrap();
-    recipe.data = Source::Synthetic(SyntheticSettings { train: 20, test: 8 });
+    recipe.data = Source::Synthetic(SyntheticSettings { train: 20, test: 8 }).into();
     recipe
 }
 

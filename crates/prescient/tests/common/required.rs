@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 /// What can be named.
-const NAMES: [&str; 3] = ["gpu", "browser", "data"];
+const NAMES: [&str; 4] = ["gpu", "browser", "data", "weights"];
 
 /// Says that the test, or a part of it, is skipped for want of `what`.
 ///

@@ -101,7 +101,7 @@ struct Side {
 }
 
 impl Photos {
-    /// The photos of the classes of `catalogue`, each of which must be on both sides.
+    /// The photos of the classes of `catalogue`. A class is on both sides, or it is described and has no photo.
     pub(crate) fn new(files: Files, catalogue: &Catalogue, train: Classes, test: Classes) -> Self {
         let (train, test) = (Side::new(Subset::Train, train, catalogue), Side::new(Subset::Test, test, catalogue));
         Self { files, train, test }
@@ -135,14 +135,15 @@ impl Side {
     fn new(subset: Subset, mut classes: Classes, catalogue: &Catalogue) -> Self {
         let (mut samples, mut names) = (Vec::new(), Vec::new());
         for (index, class) in catalogue.names().iter().enumerate() {
-            let mut files = classes.remove(class).expect("the sides have been compared with the catalogue");
+            let mut files = classes.remove(class).unwrap_or_default();
             files.sort();
             for name in files {
                 let place = u32::try_from(samples.len()).expect("fewer than 2³² images");
-                samples.push(Sample { subset, index: place, class: ClassId(index as u16) });
+                samples.push(Sample { subset, index: place, class: ClassId(index as u32) });
                 names.push(name);
             }
         }
+        assert!(classes.is_empty(), "the sides have been compared with the catalogue");
         Self { samples, names }
     }
 }

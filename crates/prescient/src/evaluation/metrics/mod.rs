@@ -59,7 +59,7 @@ pub const METRICS: &[&dyn Metric] = &[
 /// use prescient::evaluation::{Answers, Best, Judged, Run, metrics};
 ///
 /// // One task with two classes; of four images three are right.
-/// let slots = |slots: [u16; 4]| slots.map(Slot).to_vec();
+/// let slots = |slots: [u32; 4]| slots.map(Slot).to_vec();
 /// let seen = Best { slots: slots([0, 0, 1, 0]), scores: vec![0.9; 4] };
 /// let answers = Answers { truth: slots([0, 0, 1, 1]), seen, ..Default::default() };
 /// let task = Judged { present: Slots::new(0, 2), confusion: answers.confusion(2), answers };
@@ -112,7 +112,7 @@ mod tests {
             for (class, &right) in right.iter().enumerate() {
                 for image in 0..10 {
                     let answer = if image < right { class } else { (class + 1) % 3 };
-                    confusion.count(Slot(class as u16), Slot(answer as u16));
+                    confusion.count(Slot(class as u32), Slot(answer as u32));
                 }
             }
             Judged { present: Slots::new(task, task + 1), confusion, answers: Answers::default() }

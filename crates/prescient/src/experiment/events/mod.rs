@@ -161,7 +161,7 @@ mod tests {
 
     const TASKS: [usize; 2] = [1, 1];
 
-    fn answers(given: [u16; 4]) -> Answers {
+    fn answers(given: [u32; 4]) -> Answers {
         let seen = Best { slots: given.map(Slot).to_vec(), scores: vec![0.5; 4] };
         Answers { truth: [0, 0, 1, 1].map(Slot).to_vec(), seen, ..Default::default() }
     }

@@ -99,7 +99,7 @@ mod tests {
             let attributes = crate::engine::norm::unit_rows(&raw);
             let means = attributes.matmul(&Tensor::randn([5, WIDTH], options));
             let bank = (0..CLASSES - 2)
-                .map(|class| (Slot(class as u16), means.get(class) + Tensor::randn([60, WIDTH], options) * 0.1))
+                .map(|class| (Slot(class as u32), means.get(class) + Tensor::randn([60, WIDTH], options) * 0.1))
                 .collect();
             (attributes, means, bank)
         })
@@ -110,7 +110,7 @@ mod tests {
         let mut generator = kind.build(&attributes, WIDTH as usize, 1, false).expect("a generator");
         generator.fit(&bank, 2, &mut |_, loss| assert!(loss.is_finite()));
         let distances = (CLASSES - 2..CLASSES).map(|class| {
-            let ghosts = no_grad(|| generator.draw(Slot(class as u16), 200, 3));
+            let ghosts = no_grad(|| generator.draw(Slot(class as u32), 200, 3));
             let gap = ghosts.mean_dim([0i64].as_slice(), false, Kind::Float) - means.get(class);
             f64::try_from(gap.square().sum(Kind::Float).sqrt()).expect("a number")
         });

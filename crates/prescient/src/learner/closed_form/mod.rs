@@ -32,6 +32,7 @@ use crate::memory::Memory;
 use crate::predictor::{About, Calibration, Head, HeadKind, Input, Predictor};
 use crate::protocol::{Sealed, TaskData, Usage};
 use crate::scenario::Task;
+use crate::seeds::Seeds;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tch::{Device, Tensor};
@@ -65,14 +66,18 @@ pub struct ClosedFormLearner {
 }
 
 impl ClosedFormLearner {
-    /// A model that knows nothing yet but what classes are described by. `network` will not change.
-    pub fn new(settings: ClosedFormSettings, sealed: Sealed, mut network: Network, device: Device) -> Self {
+    /// A model that knows nothing yet but what classes are described by.
+    pub fn new(settings: ClosedFormSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Result<Self, LearnError> {
+        let (channels, size) = (sealed.channels().count(), settings.view.size as usize);
+        let first_weights = seeds.number("first weights", 0);
+        let mut network =
+            Network::new(settings.extractor.clone(), channels, size, settings.compute, device, first_weights);
         network.freeze();
         let input = Preprocessing::new(settings.view, settings.normalization, sealed.channels(), device);
         let information = Information::new(sealed.catalogue());
         let sums = Sums::new(network.width(), false);
         let memory = Memory::default();
-        Self { settings, sealed, network, input, information, features: None, sums, memory }
+        Ok(Self { settings, sealed, network, input, information, features: None, sums, memory })
     }
 
     /// Adds the photos of the task to the sums.

@@ -4,6 +4,7 @@ use crate::data::{Normalization, View};
 use crate::engine::Compute;
 use crate::extractor::ExtractorKind;
 use crate::ghost::GeneratorKind;
+use crate::learner::Target;
 use crate::loss::LossSettings;
 use crate::memory::MemorySettings;
 use serde::{Deserialize, Serialize};
@@ -221,6 +222,10 @@ impl Default for CompleteSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CalibrateSettings {
+    /// What the offset is chosen for. Unless given: `accuracy` in the closed form; in the Ghost model `price` where
+    /// `max_seen_drop` is above 0, else none, as in the paper.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
     /// The share of right answers on training images of seen classes that may be lost to future classes. It sets the offset
     /// that is taken off the scores of seen classes. 0: no offset, as in the paper. A bound on training images: test images lose more.
     pub max_seen_drop: f64,

@@ -133,8 +133,8 @@ mod tests {
     /// After the last task, `wrong` of the eight images are wrong; the tasks before are as they are.
     fn run(model: &str, seed: u32, wrong: usize) -> (String, Record) {
         let truth = [0, 0, 1, 1, 2, 2, 3, 3];
-        let last: Vec<u16> = truth.iter().enumerate().map(|(i, &t)| if i < wrong { (t + 1) % 4 } else { t }).collect();
-        let last: [u16; 8] = last.try_into().expect("eight answers");
+        let last: Vec<u32> = truth.iter().enumerate().map(|(i, &t)| if i < wrong { (t + 1) % 4 } else { t }).collect();
+        let last: [u32; 8] = last.try_into().expect("eight answers");
         let mut record = record(&[[0, 0, 1, 1, 0, 1, 0, 1], [0, 0, 1, 1, 2, 2, 0, 1], last]);
         let mut recipe = Recipe { seed, ..Default::default() };
         recipe.train.epochs = model.len();

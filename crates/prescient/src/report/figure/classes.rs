@@ -12,7 +12,7 @@ const ROW: f64 = 17.0;
 
 /// The classes after task `task`, from 1, of the run called `name`.
 pub(in crate::report) fn classes(name: &str, run: &ReadRun, task: usize) -> Figure {
-    let names = &run.record.start.classes;
+    let names = &run.record.start.classes[..run.run.classes];
     let confusion = &run.run.tasks[task - 1].confusion;
     let times: Vec<(Time, Slots)> = run.times(task).into_iter().filter(|(_, slots)| !slots.is_empty()).collect();
     let margin = names.iter().map(|name| wide(&short(name), 11.0)).fold(40.0, f64::max) + 12.0;

@@ -13,7 +13,7 @@ fn side(classes: usize) -> f64 {
 /// The answers after task `task`, from 1, of the run called `name`.
 pub(in crate::report) fn confusion(name: &str, run: &ReadRun, task: usize) -> Figure {
     let rows = run.run.tasks[task - 1].confusion.rows();
-    let classes = &run.record.start.classes;
+    let classes = &run.record.start.classes[..run.run.classes];
     let side = side(classes.len());
     let cell = side / classes.len() as f64;
     let size = (0.82 * cell).clamp(5.5, 11.0);
@@ -33,7 +33,8 @@ pub(in crate::report) fn confusion(name: &str, run: &ReadRun, task: usize) -> Fi
     let mut table = Table { head: vec!["shown \\ answered".to_owned()], rows: Vec::new() };
     table.head.extend(classes.iter().cloned());
     for (class, row) in classes.iter().zip(rows) {
-        table.rows.push(std::iter::once(class.clone()).chain(row.iter().map(u32::to_string)).collect());
+        let cells = row.iter().take(classes.len()).map(u32::to_string);
+        table.rows.push(std::iter::once(class.clone()).chain(cells).collect());
     }
     Figure {
         name: format!("{}-task-{task}-confusion", file_name(name)),
@@ -53,7 +54,8 @@ fn cells(svg: &mut Svg, rows: &[Vec<u32>], cell: f64, (left, top): (f64, f64)) {
     svg.open(&format!("class=\"cell\" transform=\"translate({} {})\"", number(left), number(top)));
     for (truth, row) in rows.iter().enumerate() {
         let all: u32 = row.iter().sum();
-        for (answer, count) in row.iter().enumerate().filter(|(_, count)| **count > 0) {
+        // Answers that are classes without images have no column.
+        for (answer, count) in row.iter().enumerate().take(rows.len()).filter(|(_, count)| **count > 0) {
             let share = f64::from(*count) / f64::from(all);
             let _ = write!(
                 svg.body,

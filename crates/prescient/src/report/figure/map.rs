@@ -142,9 +142,9 @@ mod tests {
     use crate::evaluation::{Points, Scatter};
     use crate::report::runs::testing::read_run;
 
-    fn points(slots: impl Iterator<Item = u16>) -> Points {
+    fn points(slots: impl Iterator<Item = u32>) -> Points {
         let slots: Vec<Slot> = slots.map(Slot).collect();
-        let values = slots.iter().enumerate().flat_map(|(i, slot)| [f32::from(slot.0), 1.0, 0.01 * i as f32]).collect();
+        let values = slots.iter().enumerate().flat_map(|(i, slot)| [slot.0 as f32, 1.0, 0.01 * i as f32]).collect();
         Points { slots, values }
     }
 

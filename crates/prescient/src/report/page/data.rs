@@ -35,7 +35,7 @@ struct TaskData<'a> {
     confusion: Option<&'a [Vec<u32>]>,
     /// What each test image on a plot shows, and what was answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    points: Vec<[u16; 2]>,
+    points: Vec<[u32; 2]>,
     /// The first slot that is present, and the first that is still to come.
     borders: [usize; 2],
 }

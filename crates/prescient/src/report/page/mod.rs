@@ -318,9 +318,9 @@ mod tests {
                 run.record.lines.push(Line::Epoch(Epoch { task, stage: "train".to_owned(), epoch, lr: 0.1, terms }));
             }
             run.record.lines.push(Line::Evaluation(Evaluation { task, confusion: answers.confusion(50), answers }));
-            let mut points = |of_class: u16| Points {
+            let mut points = |of_class: u32| Points {
                 slots: (0..50 * of_class).map(|row| Slot(row / of_class)).collect(),
-                values: (0..50 * usize::from(of_class) * 8).map(|_| stream.random_range(-1.0..1.0)).collect(),
+                values: (0..50 * of_class as usize * 8).map(|_| stream.random_range(-1.0..1.0)).collect(),
             };
             let (real, ghosts) = (points(20), points(20));
             let images = (0..1_000).map(|row| 50 * (row / 20) + row % 20).collect();

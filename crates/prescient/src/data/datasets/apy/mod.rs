@@ -163,7 +163,7 @@ impl Side {
     fn new(subset: Subset, mut objects: Vec<&Object>) -> Self {
         objects.sort_by_key(|object| (object.class, &object.photo, object.bounds));
         let samples = objects.iter().zip(0..).map(|(object, index)| {
-            let class = ClassId(object.class as u16);
+            let class = ClassId(object.class as u32);
             Sample { subset, index, class }
         });
         let names: BTreeSet<&str> = objects.iter().map(|object| object.photo.as_str()).collect();

@@ -78,7 +78,7 @@ fn numbered(files: &Files, name: &str) -> Result<Vec<String>, DataError> {
         }
         names.push(entry);
     }
-    if names.is_empty() || names.len() > usize::from(u16::MAX) {
+    if names.is_empty() || names.len() > crate::class::MOST {
         return Err(malformed(files, name, None, "a name a line".to_owned(), names.len().to_string()));
     }
     Ok(names)

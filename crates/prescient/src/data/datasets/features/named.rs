@@ -27,14 +27,14 @@ pub(crate) fn list(names: Vec<String>, path: &Path) -> Result<Vec<String>, DataE
     let twice = names.iter().find(|name| !before.insert(name.as_str())).map(|name| format!("`{name}` a second time"));
     let found = match names.len() {
         0 => Some("none".to_owned()),
-        count if count > usize::from(u16::MAX) => Some(count.to_string()),
+        count if count > crate::class::MOST => Some(count.to_string()),
         _ => twice,
     };
     match found {
         None => Ok(names),
         Some(found) => {
             let hint = "the list of classes has every name once, in the order of the numbers";
-            Err(fault(path, "1 to 65,535 classes, each once".to_owned(), found, hint))
+            Err(fault(path, "1 to 1,000,000 classes, each once".to_owned(), found, hint))
         }
     }
 }

@@ -114,7 +114,7 @@ fn labels_may_be_numbers_with_a_list_of_names() {
     beyond[1].1 = labels(&[1, -1, 0]);
     assert_says(&beyond, "`train-labels.npy`: expected labels from 0 to 1, found -1 in row 1");
     beyond[4].1 = b"ant\nant\n".to_vec();
-    assert_says(&beyond, "`classes.txt`: expected 1 to 65,535 classes, each once, found `ant` a second time");
+    assert_says(&beyond, "`classes.txt`: expected 1 to 1,000,000 classes, each once, found `ant` a second time");
 }
 
 /// Column by column 1 3 5 | 2 4 6, the highest byte first, in eight bytes: the same matrix. And in two bytes.

@@ -1,11 +1,12 @@
 //! What a check of photos in folders goes through.
 
-use crate::catalogue::{self, AttributeSource, Scale};
+use crate::catalogue::{self, AttributeSource, Scale, class_information};
 use crate::data::check::{Finding, Inventory, Kind, warnings};
 use crate::data::datasets::folder::{FolderSettings, files, survey};
 use crate::data::datasets::photos::fault;
 use crate::data::formats::files::Files;
 use crate::error::DataError;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// All files, and the classes that only photos or only attributes have.
@@ -18,30 +19,40 @@ pub(crate) fn inventory(path: &Path, settings: &FolderSettings) -> Result<Invent
     classes.sort();
     classes.dedup();
     for source in sources {
-        match catalogue::read(source) {
+        let read = match source.is_names() {
+            true => class_information(path, classes.clone(), std::slice::from_ref(source), Scale::None),
+            false => catalogue::read(source),
+        };
+        match read {
             Ok(table) => findings.extend(unmatched(&files, &classes, source, table.names())),
             Err(error) => findings.push(Finding::fault(Kind::ClassInformation, &error)),
         }
     }
-    if let Ok(Some(catalogue)) = catalogue::joined(sources, Scale::None) {
+    if !sources.is_empty()
+        && let Ok(catalogue) = class_information(path, classes.clone(), sources, Scale::None)
+    {
+        findings.extend(warnings(&catalogue));
+    } else if let Ok(Some(catalogue)) = catalogue::joined(sources, Scale::None) {
         findings.extend(warnings(&catalogue));
     }
     Ok(Inventory { can_exclude: true, ..Inventory::of_survey(files, survey, classes, findings) })
 }
 
-/// A finding for each class that only images, or only attributes, have.
+/// A finding for each class that only images have, and a notice of those that only a table has.
 fn unmatched(files: &Files, classes: &[String], source: &AttributeSource, named: &[String]) -> Vec<Finding> {
     let table = source.path.display();
+    let (known, rows): (BTreeSet<&String>, BTreeSet<&String>) = (classes.iter().collect(), named.iter().collect());
     let hint = "names must agree to the letter: rename the folder or the row, or add what is missing";
-    let without = classes.iter().filter(|class| !named.contains(class)).map(|class| {
-        fault(files, &format!("train/{class}"), &format!("a row for the class in `{table}`"), "none", hint)
+    let without = known.difference(&rows).map(|class| {
+        let expected = format!("a row for the class in `{table}`");
+        Finding::fault(Kind::ClassInformation, &fault(files, &format!("train/{class}"), &expected, "none", hint))
     });
-    let beyond = named.iter().filter(|name| !classes.contains(name)).map(|name| DataError::Malformed {
-        path: source.path.clone(),
-        line: None,
-        expected: "rows for the classes of the images alone".to_owned(),
-        found: format!("`{name}`"),
-        hint: hint.to_owned(),
-    });
-    without.chain(beyond).map(|error| Finding::fault(Kind::ClassInformation, &error)).collect()
+    let mut findings: Vec<Finding> = without.collect();
+    let beyond: Vec<&String> = named.iter().filter(|name| !known.contains(name)).collect();
+    if let [first, rest @ ..] = &beyond[..] {
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        let what = format!("`{table}`: `{first}`{more} described without an image: guessed, never learned or tested");
+        findings.push(Finding::notice(Kind::ClassInformation, what));
+    }
+    findings
 }

@@ -133,8 +133,8 @@ pub(crate) fn survey(files: &Files, exclude: &[String]) -> Survey {
     if faults.is_empty() && train.is_empty() {
         faults.push(fault(files, "train", "a folder for each class", "none", LAYOUT));
     }
-    if train.len() > usize::from(u16::MAX) {
-        faults.push(fault(files, "train", "at most 65,535 classes", &train.len().to_string(), LAYOUT));
+    if train.len() > crate::class::MOST {
+        faults.push(fault(files, "train", "at most 1,000,000 classes", &train.len().to_string(), LAYOUT));
     }
     for (classes, side, others, other_side) in [(&train, "train", &test, "test"), (&test, "test", &train, "train")] {
         for (class, images) in classes {

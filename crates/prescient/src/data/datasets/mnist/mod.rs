@@ -141,7 +141,7 @@ impl Side {
         let samples = labels.values.iter().zip(0..).map(|(&label, index)| Sample {
             subset,
             index,
-            class: ClassId(u16::from(label)),
+            class: ClassId(u32::from(label)),
         });
         Ok(Self { samples: samples.collect(), pixels: images.values.into() })
     }

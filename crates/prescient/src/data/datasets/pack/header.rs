@@ -6,7 +6,7 @@
 //!
 //! The header comes last, so that a pack can be written while its images are being decoded.
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Block, Catalogue};
 use crate::class::ClassId;
 use crate::data::{Channels, Normalization};
 use crate::error::DataError;
@@ -34,6 +34,9 @@ pub(crate) struct Header {
     pub(crate) attributes: Vec<String>,
     /// The attributes of each class.
     pub(crate) rows: Vec<Vec<f32>>,
+    /// Which columns come from which source, unless there is but one table of numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) blocks: Vec<Block>,
     /// The orders that the dataset's literature has a name for.
     pub(crate) standard: Option<Vec<ClassId>>,
     pub(crate) proposed: Option<Vec<ClassId>>,
@@ -116,7 +119,7 @@ impl Header {
     fn checked(&self, end: usize) -> Result<Catalogue, String> {
         let classes = self.classes.len();
         let distinct = |names: &[String]| names.iter().collect::<BTreeSet<_>>().len() == names.len();
-        if classes == 0 || classes > usize::from(u16::MAX) || !distinct(&self.classes) || !distinct(&self.attributes) {
+        if classes == 0 || classes > crate::class::MOST || !distinct(&self.classes) || !distinct(&self.attributes) {
             return Err("classes or attributes that are none, too many, or there twice".to_owned());
         }
         let values = self.rows.iter().flatten();
@@ -134,15 +137,18 @@ impl Header {
         {
             return Err("images that cannot be used".to_owned());
         }
-        let all: BTreeSet<ClassId> = (0..classes).map(|class| ClassId(class as u16)).collect();
+        let all: BTreeSet<ClassId> = (0..classes).map(|class| ClassId(class as u32)).collect();
         for order in [&self.standard, &self.proposed].into_iter().flatten() {
             if order.len() != classes || order.iter().copied().collect::<BTreeSet<_>>() != all {
                 return Err("an order that is not one of all classes".to_owned());
             }
         }
+        // Classes that are described and have no image come last.
+        let last = self.train.iter().map(|entry| entry.class).max().ok_or("no images to learn from")?;
+        let pictured: BTreeSet<ClassId> = all.iter().copied().filter(|class| *class <= last).collect();
         for side in [&self.train, &self.test] {
             let there: BTreeSet<ClassId> = side.iter().map(|entry| entry.class).collect();
-            if there != all || u32::try_from(side.len()).is_err() {
+            if !all.contains(&last) || there != pictured || u32::try_from(side.len()).is_err() {
                 return Err("classes that are not on both sides".to_owned());
             }
             let lost = side.iter().find(|entry| !self.lies_before(entry, end));
@@ -150,7 +156,19 @@ impl Header {
                 return Err(format!("`{}`, whose pixels are not in the file", entry.name));
             }
         }
-        Ok(Catalogue::new(self.classes.clone(), self.attributes.clone(), self.rows.clone()))
+        let catalogue = Catalogue::new(self.classes.clone(), self.attributes.clone(), self.rows.clone());
+        let mut columns = 0;
+        for block in &self.blocks {
+            if block.columns.start != columns || block.columns.end < columns {
+                return Err("sources of attributes that do not follow each other".to_owned());
+            }
+            columns = block.columns.end;
+        }
+        match self.blocks.is_empty() {
+            true => Ok(catalogue),
+            false if columns == self.attributes.len() => Ok(catalogue.with_blocks(self.blocks.clone())),
+            false => Err("sources of other attributes".to_owned()),
+        }
     }
 
     fn lies_before(&self, entry: &Entry, end: usize) -> bool {

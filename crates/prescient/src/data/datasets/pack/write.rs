@@ -88,6 +88,10 @@ fn header_of(dataset: &dyn Dataset, fit: Fit, [train, test]: [Vec<Entry>; 2]) ->
         classes: catalogue.names().to_vec(),
         attributes: catalogue.attribute_names().to_vec(),
         rows: catalogue.rows().map(|(_, row)| row.to_vec()).collect(),
+        blocks: match catalogue.blocks() {
+            [only] if !only.is_words() => Vec::new(),
+            several => several.to_vec(),
+        },
         standard: dataset.order(&Order::Standard),
         proposed: dataset.order(&Order::Proposed),
         train,

@@ -107,7 +107,7 @@ impl Drawn {
         let samples = (0..CLASSES.len() * per_class).map(|index| Sample {
             subset,
             index: u32::try_from(index).expect("fewer than 2³² images fit in memory"),
-            class: ClassId((index / per_class) as u16),
+            class: ClassId((index / per_class) as u32),
         });
         Self { per_class, samples: samples.collect(), pixels: pixels.into() }
     }

@@ -1,0 +1,166 @@
+//! A table of classes: a header, then a row a class with numbers, a description, or both.
+
+use crate::error::DataError;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The column whose cells are words.
+const DESCRIPTION: &str = "description";
+
+const HINT: &str = "a table of classes has a header `class,ATTRIBUTE,…` and one row a class, every value a number; a column \
+                    `description` has a few words for every class";
+
+/// A table, read.
+#[derive(Debug, PartialEq)]
+pub(super) struct Table {
+    pub(super) names: Vec<String>,
+    /// Of the columns with numbers.
+    pub(super) attribute_names: Vec<String>,
+    /// Row by row.
+    pub(super) attributes: Vec<f32>,
+    /// For each class, where the table has them.
+    pub(super) descriptions: Option<Vec<String>>,
+}
+
+/// Reads a table; cells are separated by commas, semicolons or tabs, whichever follows `class` in the header.
+pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Table, DataError> {
+    let malformed = |line: Option<u64>, expected: &str, found: String| DataError::Malformed {
+        path: path.to_owned(),
+        line: line.map(|line| line as usize),
+        expected: expected.to_owned(),
+        found,
+        hint: HINT.to_owned(),
+    };
+    let mut reader =
+        csv::ReaderBuilder::new().flexible(true).delimiter(delimiter(bytes)).trim(csv::Trim::All).from_reader(bytes);
+    let unreadable = |error: csv::Error| {
+        malformed(error.position().map(csv::Position::line), "UTF-8 text", "bytes that are not".to_owned())
+    };
+
+    let header = reader.headers().map_err(unreadable)?.clone();
+    match header.get(0).map(|first| first.trim_start_matches('\u{feff}')) {
+        Some(first) if first.eq_ignore_ascii_case("class") => {}
+        None | Some("") => {
+            return Err(malformed(None, "a header that starts with `class`", "an empty file".to_owned()));
+        }
+        Some(other) => return Err(malformed(Some(1), "a header that starts with `class`", format!("`{other}`"))),
+    }
+    if header.len() < 2 {
+        return Err(malformed(Some(1), "at least one attribute beside `class`", "none".to_owned()));
+    }
+    let mut before = BTreeSet::new();
+    if let Some(name) = header.iter().skip(1).find(|name| !before.insert(*name)) {
+        return Err(malformed(Some(1), "every attribute once", format!("`{name}` a second time")));
+    }
+    let is_words = |name: &str| name.eq_ignore_ascii_case(DESCRIPTION);
+    let words = header.iter().position(is_words);
+
+    let mut table = Table {
+        names: Vec::new(),
+        attribute_names: header.iter().skip(1).filter(|name| !is_words(name)).map(String::from).collect(),
+        attributes: Vec::new(),
+        descriptions: words.map(|_| Vec::new()),
+    };
+    let mut named = BTreeSet::new();
+    for record in reader.records() {
+        let record = record.map_err(unreadable)?;
+        let line = record.position().map(csv::Position::line);
+        let name = record[0].to_owned();
+        if record.len() != header.len() {
+            let expected = format!("{} attributes", header.len() - 1);
+            let found = record.len().saturating_sub(1);
+            // A sentence with a comma in it is the likely cause.
+            let unquoted = words.is_some() && found >= header.len();
+            let quotes = if unquoted { ": a description with a comma needs quotes around it" } else { "" };
+            return Err(malformed(line, &expected, format!("{found}{quotes}")));
+        }
+        if name.is_empty() {
+            return Err(malformed(line, "the name of a class", "an empty cell".to_owned()));
+        }
+        if !named.insert(name.clone()) {
+            return Err(malformed(line, "every class once", format!("`{name}` a second time")));
+        }
+        for (column, (cell, attribute)) in record.iter().zip(&header).enumerate().skip(1) {
+            if Some(column) == words {
+                if cell.is_empty() {
+                    return Err(malformed(line, &format!("a description of `{name}`"), "an empty cell".to_owned()));
+                }
+                table.descriptions.get_or_insert_default().push(cell.to_owned());
+                continue;
+            }
+            let value: f32 =
+                cell.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| {
+                    malformed(line, &format!("a finite number for `{attribute}`"), format!("`{cell}`"))
+                })?;
+            table.attributes.push(value);
+        }
+        table.names.push(name);
+    }
+    match table.names.is_empty() {
+        true => Err(malformed(None, "at least one class below the header", "none".to_owned())),
+        false => Ok(table),
+    }
+}
+
+/// What follows the first word of the header. Spreadsheets of some countries write semicolons.
+fn delimiter(bytes: &[u8]) -> u8 {
+    bytes.iter().copied().take_while(|byte| *byte != b'\n').find(|byte| b",;\t".contains(byte)).unwrap_or(b',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Table, DataError> {
+        read(text.as_bytes(), Path::new("a.csv"))
+    }
+
+    #[test]
+    fn numbers_and_words_side_by_side() {
+        let table =
+            parse("class,legs,description,fur\ncat,4,\"soft, and it purrs\",1\nant,6,small,0\n").expect("a table");
+        assert_eq!(table.names, ["cat", "ant"]);
+        assert_eq!(table.attribute_names, ["legs", "fur"]);
+        assert_eq!(table.attributes, [4.0, 1.0, 6.0, 0.0]);
+        assert_eq!(table.descriptions.expect("words"), ["soft, and it purrs", "small"]);
+    }
+
+    #[test]
+    fn words_alone_are_enough() {
+        let table = parse("class,description\ncat,it purrs\n").expect("a table");
+        assert!(table.attribute_names.is_empty() && table.attributes.is_empty());
+        assert_eq!(parse("class,legs\ncat,4\n").expect("a table").descriptions, None);
+    }
+
+    #[test]
+    fn other_spreadsheets_are_read_too() {
+        let expected = parse("class,legs,description\ncat,4,it purrs\n").expect("commas");
+        assert_eq!(parse("Class;legs;Description\r\ncat;4;it purrs\r\n").expect("semicolons"), expected);
+        assert_eq!(parse("\u{feff}CLASS\tlegs\tdescription\ncat\t4\tit purrs\n").expect("tabs"), expected);
+        assert_eq!(
+            parse("class;description\ncat;soft, furry\n").expect("a table").descriptions.expect("words"),
+            ["soft, furry"]
+        );
+    }
+
+    #[test]
+    fn faulty_descriptions_are_told_by_line() {
+        let says = |text| parse(text).expect_err(text).to_string();
+        assert_eq!(
+            says("class,description\ncat,it purrs\ndog,\n"),
+            "`a.csv`, line 3: expected a description of `dog`, found an empty cell"
+        );
+        assert_eq!(
+            says("class,description\ncat,\" \"\n"),
+            "`a.csv`, line 2: expected a description of `cat`, found an empty cell"
+        );
+        assert_eq!(says("class,description\ncat\n"), "`a.csv`, line 2: expected 1 attributes, found 0");
+        assert_eq!(
+            says("class,description\ncat,soft, furry\n"),
+            "`a.csv`, line 2: expected 1 attributes, found 2: a description with a comma needs quotes around it"
+        );
+        let bytes = b"class,description\ncat,fine\ndog,caf\xe9\n";
+        let error = read(bytes, Path::new("a.csv")).expect_err("Latin-1").to_string();
+        assert_eq!(error, "`a.csv`, line 3: expected UTF-8 text, found bytes that are not");
+    }
+}
