@@ -48,6 +48,15 @@ impl Observer for Progress {
                 tracing::info!("{} keeps {images} images of {} classes", self.task, exemplars.len());
             }
             Event::Imagined { .. } => {}
+            Event::Fitted { worth } => {
+                let task = &self.task;
+                let said = match (&worth.why_not, worth.kappa) {
+                    (Some(why_not), _) => format!("no guesses at classes without photos: {why_not}"),
+                    (None, Some(kappa)) => format!("a description is worth {kappa:.1} photos"),
+                    (None, None) => "classes are known by their photos alone".to_owned(),
+                };
+                self.bar.suspend(|| tracing::info!("{task}: {said}"));
+            }
             Event::Scattered { scatter, .. } => {
                 tracing::debug!("{} keeps {} features to be drawn", self.task, scatter.real.len());
             }

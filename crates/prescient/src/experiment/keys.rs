@@ -4,7 +4,7 @@
 mod check;
 mod text;
 
-pub(super) use check::check;
+pub(super) use check::{check, check_learner};
 pub use text::keys_text;
 
 use crate::data::{Crop, DATASET_NAMES};
@@ -64,6 +64,9 @@ const MANY: i64 = 1 << 20;
 const NOT_NEGATIVE: Allowed = Number(Included(0.0), Unbounded);
 const POSITIVE: Allowed = Number(Excluded(0.0), Unbounded);
 const FORMS: &[&str] = &["nca", "scaled-margin", "scaled-margin-unhinged", "reference", "cross-entropy"];
+
+/// The tables that say how the Ghost learner learns.
+pub(super) const OF_THE_GHOST_LEARNER: &[&str] = &["loss", "train", "finetune", "memory", "ghosts", "complete"];
 
 /// Every key.
 pub const KEYS: &[Key] = &[

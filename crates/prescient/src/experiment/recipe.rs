@@ -128,7 +128,7 @@ impl Recipe {
             path: path.to_owned(),
             reason: error.to_string().trim_end().to_owned(),
         })?;
-        keys::check(&table).map_err(|fault| match line_of(text, &fault.key) {
+        keys::check(&table).and_then(|()| keys::check_learner(&table)).map_err(|fault| match line_of(text, &fault.key) {
             Some(line) => RecipeError::Key { path: path.to_owned(), line, reason: fault.reason },
             None => RecipeError::Syntax { path: path.to_owned(), reason: fault.reason },
         })?;
@@ -141,9 +141,13 @@ impl Recipe {
         table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
     }
 
-    /// The recipe as TOML, with nothing left to its preset.
+    /// The recipe as TOML, with nothing left to its preset; without the keys of a learner that it does not use.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a recipe is plain data")
+        let mut table = Table::try_from(self).expect("a recipe is plain data");
+        if self.learner == LearnerKind::ClosedForm {
+            table.retain(|key, _| !keys::OF_THE_GHOST_LEARNER.contains(&key));
+        }
+        toml::to_string(&table).expect("a recipe is plain data")
     }
 
     /// Whether every value makes sense, as far as can be said before the data is opened.

@@ -1,7 +1,7 @@
 //! Features of photos from a network that will not change: each photo is looked at once, in this run or an earlier one.
 
 use crate::data::perceptual_hash::content;
-use crate::data::{Image, Sample};
+use crate::data::{Image, Sample, View};
 use crate::engine::Preprocessing;
 use crate::engine::norm::unit_rows;
 use crate::error::LearnError;
@@ -46,11 +46,11 @@ impl FrozenFeatures {
         };
         let (mut values, mut photos) = (Vec::with_capacity(samples.len() * self.cache.width()), Vec::new());
         for samples in samples.chunks(CHUNK) {
-            let cache = &self.cache;
+            let (cache, view) = (&self.cache, input.view());
             let see = |sample: &Sample| {
                 let image = read(sample)?;
                 let photo = content(&image);
-                let pixels = (!cache.has(&photo)).then(|| rendered(&image, input));
+                let pixels = (!cache.has(&photo)).then(|| rendered(&image, view));
                 Ok((photo, pixels))
             };
             let seen: Vec<(blake3::Hash, Option<Vec<u8>>)> = samples.par_iter().map(see).collect::<Result<_, LearnError>>()?;
@@ -93,8 +93,7 @@ impl FrozenFeatures {
 }
 
 /// The bytes that the network sees of a photo.
-fn rendered(image: &Image, input: &Preprocessing) -> Vec<u8> {
-    let view = input.view();
+fn rendered(image: &Image, view: View) -> Vec<u8> {
     let mut pixels = Vec::with_capacity(view.bytes(image.channels));
     view.render(image, view.eval_crop(image.width, image.height), &mut pixels);
     pixels

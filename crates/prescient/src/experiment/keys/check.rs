@@ -1,7 +1,7 @@
 //! Whether what a recipe writes is a key, and its value allowed.
 
 use crate::experiment::keys::Allowed::{self, Choice, Flag, Number, Other, Text, Whole};
-use crate::experiment::keys::{KEYS, Key};
+use crate::experiment::keys::{KEYS, Key, OF_THE_GHOST_LEARNER};
 use std::ops::{Bound, RangeBounds};
 use toml::{Table, Value};
 
@@ -45,6 +45,20 @@ fn within(number: f64, least: Bound<f64>, most: Bound<f64>) -> bool {
 /// Whether every key of a recipe is known and its value allowed.
 pub(in crate::experiment) fn check(table: &Table) -> Result<(), Fault> {
     walk(table, "")
+}
+
+/// Whether every table of a recipe that somebody wrote belongs to the learner that it names.
+pub(in crate::experiment) fn check_learner(table: &Table) -> Result<(), Fault> {
+    let kind = table.get("learner").and_then(|learner| learner.get("kind")).and_then(Value::as_str);
+    let foreign = table.keys().find(|key| OF_THE_GHOST_LEARNER.contains(&key.as_str()));
+    match (kind, foreign) {
+        (Some("closed-form"), Some(key)) => {
+            let reason =
+                format!("`{key}` belongs to the learner `ghost`; with `closed-form` there is nothing to train by it");
+            Err(Fault { key: key.clone(), reason })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn walk(table: &Table, above: &str) -> Result<(), Fault> {

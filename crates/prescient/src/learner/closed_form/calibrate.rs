@@ -91,7 +91,8 @@ impl<'a> Question<'a> {
             false => 0.0,
         };
         let part = column(&truth.iter().map(of_class).collect::<Vec<_>>());
-        let factor = &part / (1.0 - &part * &lengths).clamp_min(1e-3);
+        let left: Tensor = 1.0 - &part * &lengths;
+        let factor = &part / left.clamp_min(1e-3);
         let noise = noise(&counts, truth, &Vec::<f64>::try_from(&lengths)?, &Vec::<f64>::try_from(&factor)?);
         let noise = noise.unwrap_or(means.size()[1] as f64);
         Ok(Self { means, sample, truth, counts, away, factor, noise })
@@ -292,7 +293,7 @@ impl Stage<'_> {
         let own_scores = self.question.score(&self.question.own_distances(places, own), &known.clamp_min(1e-12).reciprocal());
         let own_scores = Vec::<f64>::try_from(own_scores)?;
         let own_leans = Vec::<f64>::try_from(known.clamp_min(1e-12).reciprocal() * self.kappa)?;
-        let classes = scores.size()[1] as usize;
+        let (classes, seen) = (scores.size()[1] as usize, self.seen);
         let scores = Vec::<f64>::try_from(scores.contiguous().view([-1]))?;
         let leans = Vec::<f64>::try_from(self.classes.2)?;
         let asked: Vec<((f64, f64), bool)> = scores
@@ -300,7 +301,7 @@ impl Stage<'_> {
             .zip(&truth)
             .zip(own_scores.par_iter().zip(&own_leans))
             .map(|((row, &class), (&score, &lean))| {
-                let base = (0..self.seen).all(|other| other == class || row[other] < score);
+                let base = (0..seen).all(|other| other == class || row[other] < score);
                 (right(row, &leans, class, (score, lean)), base)
             })
             .collect();
