@@ -2,7 +2,7 @@
 
 use crate::output;
 use clap::{Args, ValueEnum};
-use prescient::catalogue::{AttributeSource, Catalogue, Scale, joined, nearest, warnings};
+use prescient::catalogue::{AttributeSource, Block, BlockKind, Catalogue, Scale, joined, nearest, warnings};
 use prescient::class::ClassId;
 use prescient::error::{Result, While};
 use std::path::PathBuf;
@@ -13,8 +13,9 @@ use std::path::PathBuf;
   prescient classes animals.csv
   prescient classes data/awa2/predicate-matrix-binary.txt data/awa2/att_splits.mat
   prescient classes glove.npy                       with the names in glove.txt
+  prescient classes descriptions.csv names          sentences, and the names of the classes as words
 
-Files may be CSV, AwA2's predicate-matrix-*.txt, xlsa17's att_splits.mat, .npy, or a folder of AwA2's or aP&Y's own files.
+Files may be CSV, with numbers or a column of descriptions, AwA2's predicate-matrix-*.txt, xlsa17's att_splits.mat, .npy, or a folder of AwA2's or aP&Y's own files.
 Several are put side by side, class by class. Similarity is the cosine between two classes' attributes.")]
 pub(super) struct Classes {
     /// Where attributes come from
@@ -51,7 +52,7 @@ impl Classes {
 }
 
 fn text(catalogue: &Catalogue, count: usize) -> String {
-    let mut text = format!("{} classes, {} attributes\n\n", catalogue.len(), catalogue.attribute_names().len());
+    let mut text = format!("{} classes, {}\n\n", catalogue.len(), sources(catalogue));
     let width = catalogue.names().iter().map(|name| name.chars().count()).max().unwrap_or(0).max(5);
     text.push_str(&format!("{:<width$}  most similar\n", "class"));
     for (name, index) in catalogue.names().iter().zip(0..) {
@@ -66,6 +67,23 @@ fn text(catalogue: &Catalogue, count: usize) -> String {
         warnings.iter().for_each(|warning| text.push_str(&format!("  {warning}\n")));
     }
     text
+}
+
+/// `85 attributes`; and which sources are words.
+fn sources(catalogue: &Catalogue) -> String {
+    let (words, numbers): (Vec<&Block>, Vec<&Block>) = catalogue.blocks().iter().partition(|block| block.is_words());
+    let attributes: usize = numbers.iter().map(|block| block.columns.len()).sum();
+    let mut parts: Vec<String> = words
+        .iter()
+        .map(|block| match block.kind {
+            BlockKind::Names => "their names".to_owned(),
+            BlockKind::Attributes | BlockKind::Text => format!("descriptions of `{}`", block.name),
+        })
+        .collect();
+    if attributes > 0 || parts.is_empty() {
+        parts.insert(0, format!("{attributes} attributes"));
+    }
+    parts.join(", ")
 }
 
 #[cfg(test)]

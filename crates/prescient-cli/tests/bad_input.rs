@@ -197,12 +197,22 @@ fn a_class_with_images_alone() {
     place.refuses(RUN, &["photos", "attributes.csv", "`cat` has images but no attributes", "hint: "]);
 }
 
+/// A row without images is a class that is guessed; but here `cat` has no row, and `cats` may be meant.
 #[test]
-fn a_class_with_attributes_alone() {
+fn a_class_that_is_written_otherwise_in_the_table() {
     let place = Place::new();
     let table = photos(&place);
-    std::fs::write(table, "class,number\nant,1\nbee,2\ncat,3\ndog,4\n").unwrap();
-    place.refuses(RUN, &["photos", "attributes.csv", "`dog` has attributes but no images", "hint: "]);
+    std::fs::write(table, "class,number\nant,1\nbee,2\ncats,3\n").unwrap();
+    let both = "`cat` has images but no attributes; `cats` has attributes but no images";
+    place.refuses(RUN, &["photos", "attributes.csv", both, "hint: "]);
+}
+
+#[test]
+fn a_class_without_a_description() {
+    let place = Place::new();
+    let table = photos(&place);
+    std::fs::write(table, "class,description\nant,it crawls\nbee,\ncat,it purrs\n").unwrap();
+    place.refuses(RUN, &["attributes.csv`, line 3: expected a description of `bee`, found an empty cell", "hint: "]);
 }
 
 #[test]

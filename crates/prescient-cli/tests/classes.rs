@@ -37,6 +37,25 @@ fn sources_are_put_side_by_side() {
     assert!(out.starts_with("50 classes, 170 attributes\n"), "{out}");
 }
 
+/// A sentence a class: the lion is like the tiger, and the whale like the dolphin.
+#[test]
+fn similar_descriptions_are_neighbours() {
+    if let Err(error) = prescient::weights::find("minilm") {
+        return common::skip("weights", &error.to_string());
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    let rows = "class;description\nlion;a big wild cat with a mane\nwhale;a huge animal that swims in the sea\n\
+                tiger;a big wild cat with stripes\ndolphin;a playful animal that swims in the sea\n";
+    std::fs::write(&path, rows).unwrap();
+    let (code, out, error) = classes(&[path.to_str().unwrap(), "names", "--nearest", "1"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(out.starts_with("4 classes, descriptions of `a.csv`, their names\n"), "{out}");
+    for (class, other) in [("lion", "tiger"), ("whale", "dolphin"), ("tiger", "lion"), ("dolphin", "whale")] {
+        assert!(out.lines().any(|line| line.starts_with(class) && line.contains(other)), "{out}");
+    }
+}
+
 #[test]
 fn a_copied_row_and_a_copied_name_are_worth_a_look() {
     let folder = tempfile::tempdir().unwrap();

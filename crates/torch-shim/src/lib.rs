@@ -11,7 +11,7 @@
 //! | [`norm`], [`add_bias`], [`pod`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
 //! | [`set_deterministic`], [`tune`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
 //! | [`upload`] | bytes to a device without a copy on the way |
-//! | [`peak_memory`], [`peak_ram`] | what a run needs of a machine |
+//! | [`peak_memory`], [`peak_ram`], [`total_ram`] | what a run needs of a machine |
 //!
 //! The C++ half is `cpp/`, and `cuda/` has what runs on a GPU. It catches every exception, and [`ShimError`] carries the message.
 //! This crate and `mapped` are the only ones with `unsafe` code; each block says what makes it sound.
@@ -39,7 +39,7 @@ pub use error::ShimError;
 pub use graph::Graph;
 pub use kernels::{After, Norm, add_bias, allow_kernels, kernels_fit, kernels_ready, look, mmd_weigh, norm, pod};
 pub use layout::{channels_last, is_channels_last, try_channels_last};
-pub use memory::{peak_memory, peak_ram, reset_peak_memory};
+pub use memory::{peak_memory, peak_ram, reset_peak_memory, total_ram};
 pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};
 pub use process::tune_process;
 pub use upload::upload;

@@ -55,9 +55,18 @@ pub fn peak_ram() -> Option<u64> {
     })
 }
 
+/// All main memory of the machine, in bytes, where there is a `/proc`.
+pub fn total_ram() -> Option<u64> {
+    fs::read_to_string("/proc/meminfo").ok().and_then(|text| kib_of(&text, "MemTotal:"))
+}
+
 /// `VmHWM` of a `/proc/…/status` text, in bytes.
 fn high_water_mark(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    kib_of(status, "VmHWM:")
+}
+
+fn kib_of(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }

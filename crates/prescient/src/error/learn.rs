@@ -20,6 +20,22 @@ pub enum LearnError {
     /// A generator, and nothing to imagine from.
     #[error("the classes have no attributes, so nothing can be imagined of them")]
     NoAttributes,
+    /// More ghosts than memory holds.
+    #[error(
+        "{per_class} ghosts of each of {classes} future classes take {:.1} GiB, and this machine has {:.1} GiB of memory",
+        gib(*bytes),
+        gib(*memory)
+    )]
+    TooManyGhosts {
+        /// Future classes after the first task.
+        classes: usize,
+        /// Ghosts of each.
+        per_class: usize,
+        /// What they take.
+        bytes: u64,
+        /// What there is.
+        memory: u64,
+    },
     /// A term of the loss is no number.
     #[error("`{term}` is {value} in task {task}, epoch {epoch}, batch {batch}")]
     NotFinite {
@@ -65,6 +81,10 @@ pub enum LearnError {
     Torch(String),
 }
 
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 30)
+}
+
 impl From<tch::TchError> for LearnError {
     fn from(error: tch::TchError) -> Self {
         Self::Torch(error.to_string())
@@ -82,6 +102,11 @@ impl LearnError {
             Self::NoAttributes => "give the dataset a table: `attributes = [\"attributes.csv\"]`; or leave out \
                                    `ghosts.generator`"
                 .into(),
+            Self::TooManyGhosts { .. } => {
+                "draw fewer, `--set ghosts.per_class=20`, describe fewer classes, or leave ghosts out: \
+                                           `--set ghosts.generator.kind=none`"
+                    .into()
+            }
             Self::NotFinite { .. } | Self::Diverged { .. } => {
                 "a smaller learning rate often helps: `--set train.lr=0.01`".into()
             }

@@ -65,9 +65,12 @@ impl Plan {
     /// The plan of `task`.
     pub fn new(task: &Task<'_>, settings: &LearnSettings) -> Self {
         let LearnSettings { train, finetune, memory, ghosts, complete, loss, .. } = settings;
-        // Task 1 has no generator yet, unless one is made for it; the last task has no future left, unless classes are described
-        // that no task brings: errata 5.
-        let (first, last) = (task.is_first(), task.future().is_empty());
+        // The last task has no future left (errata 5), unless classes are described that no task brings. An oracle needs images.
+        let (first, last) = match ghosts.reads_the_future() {
+            true => (task.is_first(), task.is_last()),
+            false => (task.is_first(), task.future().is_empty()),
+        };
+        // Task 1 has no generator yet, unless one is made for it.
         let with_ghosts = |number: usize| ghosts.enabled() && (number > 1 || ghosts.refresh_epochs > 0);
         Self {
             imprint: (!first).then(|| match ghosts.init_from_ghosts && with_ghosts(task.number() - 1) {

@@ -47,7 +47,7 @@ impl FolderSettings {
 impl DatasetKind for FolderSettings {
     const INFO: DatasetInfo = DatasetInfo {
         name: "folder",
-        about: "your own photos, with a table of attributes",
+        about: "your own photos, with a table of attributes or descriptions",
         needs: "`train/CLASS/*` and `test/CLASS/*` in the folder or .zip `path`; `attributes = [\"a.csv\", …]`",
         photos: true,
         in_memory: false,

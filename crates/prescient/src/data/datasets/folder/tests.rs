@@ -262,3 +262,17 @@ fn the_real_animals_are_read() {
         assert_eq!((image.width, image.height, image.channels), (64, 64, Channels::Rgb));
     }
 }
+
+/// The whale is described and has no photo: it comes last, whatever its row, and has no sample.
+#[test]
+fn a_class_may_be_described_and_have_no_photo() {
+    let (_table, path) = table("class,legs\nwhale,0\ndog,4\ncat,4\n");
+    let folder = tree(&GOOD);
+    let data = open(folder.path(), &[path]).expect("a folder");
+    assert_eq!(data.catalogue().names(), ["dog", "cat", "whale"]);
+    assert_eq!(data.catalogue().rows().last().map(|(_, row)| row[0]), Some(0.0));
+    for subset in [Subset::Train, Subset::Test] {
+        assert!(data.samples(subset).iter().all(|sample| sample.class != ClassId(2)));
+    }
+    assert_eq!((names(&data, Subset::Train).len(), names(&data, Subset::Test).len()), (3, 2));
+}
