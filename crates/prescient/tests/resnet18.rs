@@ -65,7 +65,8 @@ fn image(stream: u32, shape: [i64; 4]) -> Tensor {
 }
 
 fn network(size: i64) -> Network {
-    let kind = ExtractorKind::ResNet18(ResNet18 { stem: Stem::Imagenet, width: 64, last_relu: true, ..Default::default() });
+    let kind =
+        ExtractorKind::ResNet18(ResNet18 { stem: Stem::Imagenet, width: 64, last_relu: true, ..Default::default() });
     let network = Network::new(kind, 3, size as usize, Compute::default(), Device::Cpu, 0);
     for (stream, (name, mut variable)) in (0..).zip(network.variables()) {
         no_grad(|| variable.copy_(&filled(&name, stream, &variable.size())));

@@ -110,25 +110,34 @@ impl WeightsError {
             }
             Self::Io { .. } => return None,
             Self::NoCache => "set `PRESCIENT_WEIGHTS` to a folder for them".into(),
-            Self::Unknown { .. } => "`prescient weights list` says what each one is; a path to a `.pth` or `.safetensors` file \
+            Self::Unknown { .. } => {
+                "`prescient weights list` says what each one is; a path to a `.pth` or `.safetensors` file \
                                      does as well"
-                .into(),
+                    .into()
+            }
             Self::Missing { name, .. } => format!("fetch them once: `prescient weights get {name}`"),
             Self::Digest { name, .. } => {
-                format!("the file may be cut short or of another version: `prescient weights get {name}` fetches it again")
+                format!(
+                    "the file may be cut short or of another version: `prescient weights get {name}` fetches it again"
+                )
             }
             Self::Malformed { .. } => {
-                "the file may be cut short; expected what `torch.save(model.state_dict(), path)` writes, or safetensors".into()
+                "the file may be cut short; expected what `torch.save(model.state_dict(), path)` writes, or safetensors"
+                    .into()
             }
-            Self::Code { .. } => "a file of weights needs no such call: do not load it elsewhere, or ask its author for \
+            Self::Code { .. } => {
+                "a file of weights needs no such call: do not load it elsewhere, or ask its author for \
                                   safetensors"
-                .into(),
+                    .into()
+            }
             Self::OtherNetwork { .. } => {
                 "choose the `model.extractor.kind` that the weights were trained for; names are torchvision's".into()
             }
-            Self::Output { .. } => "export the network without its last layer, for the size of `model.extractor.size`: \
+            Self::Output { .. } => {
+                "export the network without its last layer, for the size of `model.extractor.size`: \
                                     `torch.jit.trace(model.eval(), torch.zeros(2, 3, 224, 224)).save(\"f.pt\")`"
-                .into(),
+                    .into()
+            }
             Self::Unreachable { steps, .. } => steps.clone(),
         })
     }

@@ -110,13 +110,21 @@ pub const KEYS: &[Key] = &[
     key("model.extractor.freeze", Flag, "whether pretrained weights stay as they are")
         .of(PRETRAINED)
         .unset("true with weights"),
-    key("model.extractor.path", Text("a file of torch.jit.save"), "an exported network that gives [batch, width] floats")
-        .of(&["torchscript"])
-        .unset("required"),
+    key(
+        "model.extractor.path",
+        Text("a file of torch.jit.save"),
+        "an exported network that gives [batch, width] floats",
+    )
+    .of(&["torchscript"])
+    .unset("required"),
     key("model.extractor.size", Whole(8, 1024), "side of the square that the exported network takes")
         .of(&["torchscript"]),
-    key("model.extractor.resize", Whole(8, 2048), "shorter side to which an image is scaled before the middle is cut out")
-        .of(&["torchscript"]),
+    key(
+        "model.extractor.resize",
+        Whole(8, 2048),
+        "shorter side to which an image is scaled before the middle is cut out",
+    )
+    .of(&["torchscript"]),
     key("model.extractor.mean", Other("red, green and blue, 0 to 1"), "mean of the pixels").of(&["torchscript"]),
     key("model.extractor.std", Other("red, green and blue, above 0"), "deviation of the pixels").of(&["torchscript"]),
     key(

@@ -166,7 +166,8 @@ impl Experiment {
             return Err(RunError::OtherData { expected: then.data.clone(), found: now.data.clone() }.into());
         }
         if then.weights != now.weights {
-            let digest = |start: &Start| start.weights.as_ref().map_or_else(String::new, |weights| weights.digest.clone());
+            let digest =
+                |start: &Start| start.weights.as_ref().map_or_else(String::new, |weights| weights.digest.clone());
             return Err(RunError::OtherWeights { expected: digest(then), found: digest(now) }.into());
         }
         // Not as texts: a run may be older than a key whose default it had all along.

@@ -213,7 +213,11 @@ impl Recipe {
             complete: self.complete,
             calibrate: self.calibrate,
             view: self.view(dataset),
-            normalization: self.model.extractor.input().map_or_else(|| dataset.normalization(), |input| input.normalization),
+            normalization: self
+                .model
+                .extractor
+                .input()
+                .map_or_else(|| dataset.normalization(), |input| input.normalization),
             compute: self.compute,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }

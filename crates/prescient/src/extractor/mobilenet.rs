@@ -52,8 +52,8 @@ pub(crate) struct Net<C = ConvNorm> {
     kind: Option<Kind>,
 }
 
-/// One of the two.
-trait Convolve {
+/// A convolution with its norm beside it, or folded into it.
+pub(crate) trait Convolve {
     fn convolve(&self, x: &Tensor, around: Option<&Tensor>, train: bool) -> Tensor;
 }
 

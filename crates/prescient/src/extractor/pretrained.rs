@@ -94,7 +94,8 @@ impl ExtractorKind {
         Ok(Some(match digest {
             Some(digest) => Provenance { name: format!("{}, {PUBLISHED}", self.name()), digest },
             None => {
-                let file = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into());
+                let file =
+                    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into());
                 Provenance { name: format!("{}, {file}", self.name()), digest: weights::sha256(&path)? }
             }
         }))
@@ -102,6 +103,9 @@ impl ExtractorKind {
 
     /// Puts the weights that it begins with into `variables`.
     pub(crate) fn load_into(&self, variables: BTreeMap<String, Tensor>) -> Result<(), WeightsError> {
+        if self.weights().is_none() {
+            return Ok(());
+        }
         let Some((path, _)) = self.source()? else { return Ok(()) };
         let stored = weights::read(&path)?;
         let differences = differences(&variables, &stored);

@@ -50,8 +50,7 @@ impl Block {
             let path = path / "downsample";
             ConvNorm::new(&path / "0", &path / "1", Shape { from, to, kernel: 1, stride, groups: 1 })
         });
-        let convolutions =
-            [part(1, from, inner, 1, 1), part(2, inner, inner, 3, stride), part(3, inner, to, 1, 1)];
+        let convolutions = [part(1, from, inner, 1, 1), part(2, inner, inner, 3, stride), part(3, inner, to, 1, 1)];
         Self { convolutions, shortcut }
     }
 

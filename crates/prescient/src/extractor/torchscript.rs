@@ -90,7 +90,9 @@ impl Net {
             })?;
             let IValue::Tensor(rows) = answer else { return Err(other("something that is no tensor".to_owned())) };
             match rows.size().as_slice() {
-                [count, found] if *count == batch && *found > 0 && rows.kind() == Kind::Float => width = *found as usize,
+                [count, found] if *count == batch && *found > 0 && rows.kind() == Kind::Float => {
+                    width = *found as usize
+                }
                 shape => return Err(other(format!("{shape:?} {:?} for a batch of {batch}", rows.kind()))),
             }
         }

@@ -40,10 +40,8 @@ pub fn root() -> Result<PathBuf, WeightsError> {
 
 /// The entry of a name.
 pub fn known(name: &str) -> Result<&'static Weights, WeightsError> {
-    let unknown = || WeightsError::Unknown {
-        name: name.to_owned(),
-        known: WEIGHTS.iter().map(|weights| weights.name).collect(),
-    };
+    let unknown =
+        || WeightsError::Unknown { name: name.to_owned(), known: WEIGHTS.iter().map(|weights| weights.name).collect() };
     WEIGHTS.iter().find(|weights| weights.name == name).ok_or_else(unknown)
 }
 

@@ -131,7 +131,8 @@ fn stored(
         room = room.checked_sub(count).ok_or_else(|| fault("is larger than the file"))?;
         // Counters such as `num_batches_tracked` are no weights.
         if !matches!(view.numbers, Numbers::Whole(_)) {
-            found.insert((*name).to_owned(), Stored { shape: view.shape.clone(), values: gathered(view, count, bytes) });
+            found
+                .insert((*name).to_owned(), Stored { shape: view.shape.clone(), values: gathered(view, count, bytes) });
         }
     }
     Ok(found)

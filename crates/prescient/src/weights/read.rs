@@ -43,9 +43,8 @@ pub(super) fn parsed(bytes: &[u8]) -> Result<BTreeMap<String, Stored>, Fault> {
 }
 
 fn safetensors(bytes: &[u8]) -> Result<BTreeMap<String, Stored>, Fault> {
-    let file = SafeTensors::deserialize(bytes).map_err(|error| {
-        Fault::Malformed(format!("it is neither a file of `torch.save` nor safetensors: {error}"))
-    })?;
+    let file = SafeTensors::deserialize(bytes)
+        .map_err(|error| Fault::Malformed(format!("it is neither a file of `torch.save` nor safetensors: {error}")))?;
     let tensors = file.tensors().into_iter().filter_map(|(name, view)| {
         let numbers = match view.dtype() {
             Dtype::F16 => Numbers::F16,

@@ -47,7 +47,9 @@ fn a_damaged_file_is_no_panic() {
 /// `os.system("echo …")`, as `pickle` writes it.
 #[test]
 fn a_file_that_asks_for_code_is_refused_and_says_for_which() {
-    for program in [b"\x80\x02cos\nsystem\nX\x04\x00\x00\x00echo\x85R.".as_slice(), b"\x80\x04\x8c\x02os\x8c\x06system\x93."] {
+    for program in
+        [b"\x80\x02cos\nsystem\nX\x04\x00\x00\x00echo\x85R.".as_slice(), b"\x80\x04\x8c\x02os\x8c\x06system\x93."]
+    {
         assert_eq!(parsed(program), Err(Fault::Code("os.system".to_owned())));
     }
 }
@@ -59,9 +61,10 @@ fn a_size_beyond_the_file_takes_no_memory() {
         assert!(matches!(parsed(program), Err(Fault::Malformed(reason)) if reason.contains("ends in the middle")));
     }
     // A shape of 2^30 × 4 where four numbers are.
-    let place = OLD.windows(8).position(|bytes| bytes == b"K\x02K\x02\x86q\x0bK").or_else(|| {
-        OLD.windows(5).position(|bytes| bytes == b"K\x02K\x02\x86")
-    });
+    let place = OLD
+        .windows(8)
+        .position(|bytes| bytes == b"K\x02K\x02\x86q\x0bK")
+        .or_else(|| OLD.windows(5).position(|bytes| bytes == b"K\x02K\x02\x86"));
     let place = place.expect("the shape");
     let mut bytes = OLD[..place].to_vec();
     bytes.extend(b"J\x00\x00\x00\x40K\x04\x86");
