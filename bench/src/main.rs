@@ -4,6 +4,7 @@
 mod awa2_shape;
 mod data_path;
 mod ends;
+mod extract;
 mod generator_step;
 mod made_up;
 mod mmd;
@@ -30,6 +31,8 @@ struct Arguments {
 enum Work {
     /// A training step: an item is an image
     TrainStep(train_step::TrainStep),
+    /// Features by a frozen network: an item is an image
+    Extract(extract::Extract),
     /// A step of the generator on one class: an item is a step
     GeneratorStep(generator_step::GeneratorStep),
     /// From a file to a batch for training, one epoch a round: an item is an image
@@ -55,6 +58,7 @@ fn main() {
     torch_shim::tune_process();
     match Arguments::parse().work {
         Work::TrainStep(work) => work.run(),
+        Work::Extract(work) => work.run(),
         Work::GeneratorStep(work) => work.run(),
         Work::DataPath(work) => work.run(),
         Work::PackGain(work) => work.run(),

@@ -9,6 +9,7 @@ mod environment;
 mod error;
 mod setup;
 mod steps;
+mod weights;
 
 use std::process::ExitCode;
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::browser;
 use crate::environment::Environment;
 use crate::error::Error;
+use crate::weights;
 
 /// One check: what it is called, and the command as one would type it.
 struct Step {
@@ -53,6 +54,9 @@ pub(crate) fn test(environment: &Environment, libtorch: &Path) -> Result<(), Err
     for (index, step) in STEPS.iter().enumerate() {
         eprintln!("\n[{}/{}] {}: {}", index + 1, STEPS.len(), step.name, step.alone());
         let start = Instant::now();
+        if step.name == "tests" && weights::required(environment) {
+            weights::ensure(environment, libtorch);
+        }
         let mut command = cargo(environment, libtorch);
         command.args(step.cargo).envs(step.variable);
         run(&mut command, step.name, &step.alone())?;
@@ -63,6 +67,7 @@ pub(crate) fn test(environment: &Environment, libtorch: &Path) -> Result<(), Err
     eprintln!("\n{}", summary(&times));
     eprintln!("{}", data_note(environment));
     eprintln!("{}", browser::note(environment));
+    eprintln!("{}", weights::note(environment));
     Ok(())
 }
 

@@ -16,6 +16,7 @@ mod progress;
 mod report;
 mod reproduce;
 mod run;
+mod weights;
 
 use clap::{Parser, Subcommand};
 use prescient::error::Result;
@@ -62,6 +63,8 @@ enum Verb {
     Inspect(inspect::Inspect),
     /// Fetch data, check it, and look at it before learning from it
     Data(data::Data),
+    /// List, fetch and check pretrained weights
+    Weights(weights::Weights),
     /// Show what is known of classes: which are similar, which cannot be told apart
     Classes(classes::Classes),
     /// Name the datasets, recipes, metrics and recipe keys there are
@@ -89,6 +92,7 @@ pub fn main() -> ExitCode {
         Verb::Audit(verb) => verb.run(),
         Verb::Inspect(verb) => verb.run(),
         Verb::Data(verb) => verb.run(),
+        Verb::Weights(verb) => verb.run(),
         Verb::Classes(verb) => verb.run(),
         Verb::List(verb) => verb.run(),
     };

@@ -161,7 +161,7 @@ fn what_makes_no_sense_of_features_is_refused() {
     );
     assert_eq!(
         says(&|recipe| recipe.data = Recipe::default().data),
-        "`model.extractor.kind` is `mlp`; expected `resnet18` or `small-cnn`, for `synthetic` has images"
+        "`model.extractor.kind` is `mlp`; expected `resnet18`, `mobilenet-v2` or `small-cnn`, for `synthetic` has images"
     );
 }
 

@@ -65,7 +65,8 @@ fn image(stream: u32, shape: [i64; 4]) -> Tensor {
 }
 
 fn network(size: i64) -> Network {
-    let kind = ExtractorKind::ResNet18(ResNet18 { stem: Stem::Imagenet, width: 64, last_relu: true });
+    let kind =
+        ExtractorKind::ResNet18(ResNet18 { stem: Stem::Imagenet, width: 64, last_relu: true, ..Default::default() });
     let network = Network::new(kind, 3, size as usize, Compute::default(), Device::Cpu, 0);
     for (stream, (name, mut variable)) in (0..).zip(network.variables()) {
         no_grad(|| variable.copy_(&filled(&name, stream, &variable.size())));
@@ -117,7 +118,7 @@ fn features_and_maps_are_torchvisions() {
 fn a_teacher_sees_what_the_network_saw() {
     for stem in [Stem::Imagenet, Stem::Small, Stem::Tiny] {
         for layout in [Layout::Planes, Layout::ChannelsLast] {
-            let kind = ExtractorKind::ResNet18(ResNet18 { stem, width: 8, last_relu: false });
+            let kind = ExtractorKind::ResNet18(ResNet18 { stem, width: 8, last_relu: false, ..Default::default() });
             let compute = Compute { layout, ..Default::default() };
             let network = Network::new(kind, 3, 32, compute, Device::Cpu, 0);
             for (stream, (name, mut variable)) in (0..).zip(network.variables()) {

@@ -13,6 +13,8 @@ use ureq::tls::{RootCerts, TlsConfig};
 
 /// A mirror that says nothing for so long is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// One that cannot even be reached, sooner.
+const CONNECT: Duration = Duration::from_secs(8);
 /// How often each mirror is asked.
 const ROUNDS: usize = 2;
 
@@ -31,7 +33,7 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64);
 /// Fetches a file into `folder` from the first of `mirrors` that gives it.
 pub fn fetch(remote: &Remote, mirrors: &[String], folder: &Path, progress: Progress<'_>) -> Result<Fetched, DataError> {
     let (target, part) = (folder.join(remote.name), folder.join(format!("{}.part", remote.name)));
-    if target.exists() && sha256(&target)? == remote.sha256 {
+    if target.exists() && sha256(&target)?.starts_with(remote.sha256) {
         return Ok(Fetched::Already);
     }
     fs::create_dir_all(folder).map_err(DataError::io(folder))?;
@@ -46,7 +48,7 @@ pub fn fetch(remote: &Remote, mirrors: &[String], folder: &Path, progress: Progr
         match whole(remote, mirror, &part, progress) {
             Ok(()) => {
                 let found = sha256(&part)?;
-                if found == remote.sha256 {
+                if found.starts_with(remote.sha256) {
                     fs::rename(&part, &target).map_err(DataError::io(&target))?;
                     return Ok(Fetched::Now);
                 }
@@ -111,7 +113,7 @@ fn whole(remote: &Remote, mirror: &str, part: &Path, progress: Progress<'_>) -> 
 fn agent() -> Agent {
     let certificates = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
     let config = Agent::config_builder().tls_config(certificates).http_status_as_error(false);
-    let config = config.timeout_connect(Some(PATIENCE)).timeout_recv_response(Some(PATIENCE));
+    let config = config.timeout_connect(Some(CONNECT)).timeout_recv_response(Some(PATIENCE));
     config.timeout_per_read(Some(PATIENCE)).build().new_agent()
 }
 

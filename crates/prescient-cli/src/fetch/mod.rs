@@ -14,7 +14,7 @@ pub struct Remote {
     pub name: &'static str,
     /// Its length.
     pub bytes: u64,
-    /// Its SHA-256, as `sha256sum` writes it.
+    /// Its SHA-256, as `sha256sum` writes it, or how it begins where no more is published.
     pub sha256: &'static str,
 }
 

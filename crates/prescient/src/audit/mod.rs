@@ -56,6 +56,9 @@ pub struct About {
     /// Why its numbers are no result, where they are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamp: Option<String>,
+    /// That its extractor was pretrained, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pretrained: Option<String>,
     /// The BLAKE3 digest of the recipe.
     pub recipe_digest: String,
     /// The recipe, nothing left open.
@@ -112,6 +115,7 @@ pub fn audit(run: &Path, near: bool) -> Result<Audit> {
         finished: evidence.tasks.len(),
         tasks: start.tasks.clone(),
         stamp: start.stamp(),
+        pretrained: start.pretrained(),
         recipe_digest: crate::experiment::images::digest(start.recipe.as_bytes()),
         recipe: start.recipe.clone(),
     };

@@ -14,6 +14,9 @@ pub(super) fn audit(audit: &Audit) -> String {
     for check in &audit.checks {
         out.push_str(&line(check));
     }
+    if let Some(pretrained) = &about.pretrained {
+        let _ = writeln!(out, "\n{pretrained}");
+    }
     let _ = writeln!(out, "\nprogram  {}", about.version);
     let _ = writeln!(out, "seed     {}", about.seed);
     let _ = writeln!(out, "device   {}", about.device);

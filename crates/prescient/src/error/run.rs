@@ -89,6 +89,14 @@ pub enum RunError {
     /// A base model.
     #[error("this run imagines nothing: its generator is `none` or `real`")]
     NoGhosts,
+    /// The pretrained weights changed since the run began.
+    #[error("the pretrained weights of this run have changed: expected the SHA-256 {expected}, found {found}")]
+    OtherWeights {
+        /// As the run recorded it.
+        expected: String,
+        /// Now.
+        found: String,
+    },
     /// The data changed since the run began.
     #[error("the data of this run has changed: expected the fingerprint {expected}, found {found}")]
     OtherData {
@@ -136,6 +144,9 @@ impl RunError {
             Self::NothingToInspect { last, .. } => format!("ask for one of the tasks 1 to {last}: `--task {last}`"),
             Self::NoSuchTask { finished, .. } => format!("ask for one of the tasks 1 to {finished}"),
             Self::NoGhosts => "run a recipe with ghosts, such as `prescient run demo-ghost`".into(),
+            Self::OtherWeights { .. } => {
+                "a run goes on with the very weights it began with: bring them back, or start a new run".into()
+            }
             Self::OtherData { .. } => {
                 "a run goes on with the very data it began with: bring it back, or start a new run".into()
             }

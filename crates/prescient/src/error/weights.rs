@@ -71,6 +71,14 @@ pub enum WeightsError {
         /// The first differences.
         reason: String,
     },
+    /// An exported network that gives no features.
+    #[error("`{path}` gives {found}; expected a row of numbers for each image: a tensor [batch, width] of floats")]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// What it gives.
+        found: String,
+    },
     /// Neither the publisher nor a package could be reached.
     #[error("the weights `{name}` cannot be fetched\n  {}", tried.join("\n  "))]
     Unreachable {
@@ -124,6 +132,11 @@ impl WeightsError {
             }
             Self::OtherNetwork { .. } => {
                 "choose the `model.extractor.kind` that the weights were trained for; names are torchvision's".into()
+            }
+            Self::Output { .. } => {
+                "export the network without its last layer, for the size of `model.extractor.size`: \
+                                    `torch.jit.trace(model.eval(), torch.zeros(2, 3, 224, 224)).save(\"f.pt\")`"
+                    .into()
             }
             Self::Unreachable { steps, .. } => steps.clone(),
         })

@@ -1,6 +1,6 @@
 //! What must hold between the keys of a recipe, beyond the range of each.
 
-use crate::data::Crop;
+use crate::data::{Channels, Crop};
 use crate::error::RecipeError;
 use crate::experiment::keys;
 use crate::experiment::recipe::{ImageSettings, Recipe};
@@ -26,12 +26,37 @@ pub(super) fn check(recipe: &Recipe) -> Result<(), RecipeError> {
         return wrong("scenario.split", "missing", "how many classes each task brings, such as `25+5x5`");
     }
     if let ExtractorKind::ResNet18(crate::extractor::ResNet18 { width, .. })
-    | ExtractorKind::SmallCnn(crate::extractor::SmallCnn { width, .. }) = recipe.model.extractor
-        && width > WIDEST
+    | ExtractorKind::SmallCnn(crate::extractor::SmallCnn { width, .. }) = &recipe.model.extractor
+        && *width > WIDEST
     {
         return wrong("model.extractor.width", width, format!("1 to {WIDEST} for images"));
     }
+    check_pretrained(&recipe.model.extractor)?;
     check_ghosts(recipe)
+}
+
+fn check_pretrained(extractor: &ExtractorKind) -> Result<(), RecipeError> {
+    let key = |name: &str| format!("model.extractor.{name}");
+    match extractor {
+        ExtractorKind::ResNet18(crate::extractor::ResNet18 { weights: Some(_), width, .. }) if *width != 64 => {
+            wrong(&key("width"), width, "64, for weights of torchvision's ResNet18")
+        }
+        ExtractorKind::ResNet18(crate::extractor::ResNet18 { weights: None, freeze: Some(true), .. })
+        | ExtractorKind::ResNet50(crate::extractor::ResNet50 { weights: None, freeze: Some(true) })
+        | ExtractorKind::MobileNetV2(crate::extractor::MobileNetV2 { weights: None, freeze: Some(true) }) => {
+            wrong(&key("freeze"), true, "weights beside it: `weights = \"imagenet\"`, or a file")
+        }
+        ExtractorKind::TorchScript(settings) if settings.resize < settings.size => {
+            wrong(&key("resize"), settings.resize, format!("at least `model.extractor.size`, {}", settings.size))
+        }
+        ExtractorKind::TorchScript(settings)
+            if !settings.mean.iter().all(|mean| mean.is_finite())
+                || !settings.std.iter().all(|std| std.is_finite() && *std > 0.0) =>
+        {
+            wrong(&key("std"), format!("{:?}", settings.std), "three numbers above 0, for pixels from 0 to 1")
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_ghosts(recipe: &Recipe) -> Result<(), RecipeError> {
@@ -56,7 +81,8 @@ fn check_ghosts(recipe: &Recipe) -> Result<(), RecipeError> {
 }
 
 /// Whether the model can take what the dataset holds: rows of numbers, or images.
-pub(super) fn check_input(recipe: &Recipe, rows: bool) -> Result<(), RecipeError> {
+pub(super) fn check_input(recipe: &Recipe, channels: Channels) -> Result<(), RecipeError> {
+    let rows = channels == Channels::Features;
     let (name, data) = (recipe.model.extractor.name(), recipe.data.name());
     match (rows, recipe.model.extractor.takes_rows()) {
         (true, false) => {
@@ -64,10 +90,13 @@ pub(super) fn check_input(recipe: &Recipe, rows: bool) -> Result<(), RecipeError
             return wrong("model.extractor.kind", format!("`{name}`"), expected);
         }
         (false, true) => {
-            let expected = format!("`resnet18` or `small-cnn`, for `{data}` has images");
+            let expected = format!("`resnet18`, `mobilenet-v2` or `small-cnn`, for `{data}` has images");
             return wrong("model.extractor.kind", format!("`{name}`"), expected);
         }
         _ => {}
+    }
+    if channels == Channels::Grey && recipe.model.extractor.is_pretrained() {
+        return wrong("data.kind", format!("`{data}`"), format!("images in colour, for a pretrained `{name}`"));
     }
     if rows && recipe.images != ImageSettings::default() {
         return wrong("images", "given", "none of its keys: features are not cropped, mirrored, resized or normalized");

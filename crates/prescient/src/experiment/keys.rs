@@ -63,6 +63,9 @@ const EPOCHS: i64 = 100_000;
 const MANY: i64 = 1 << 20;
 const NOT_NEGATIVE: Allowed = Number(Included(0.0), Unbounded);
 const POSITIVE: Allowed = Number(Excluded(0.0), Unbounded);
+const EXTRACTORS: &[&str] = &["resnet18", "resnet50", "mobilenet-v2", "torchscript", "small-cnn", "mlp", "identity"];
+/// Extractors that torchvision has weights for.
+const PRETRAINED: &[&str] = &["resnet18", "resnet50", "mobilenet-v2"];
 const FORMS: &[&str] = &["nca", "scaled-margin", "scaled-margin-unhinged", "reference", "cross-entropy"];
 
 /// The tables that say how the Ghost learner learns.
@@ -110,7 +113,34 @@ pub const KEYS: &[Key] = &[
     )
     .unset("test images are used"),
     key("learner.kind", Choice(&["ghost", "closed-form"]), "the paper's Ghost model, or means and one covariance on a frozen extractor"),
-    key("model.extractor.kind", Choice(&["resnet18", "small-cnn", "mlp", "identity"]), "the feature extractor"),
+    key("model.extractor.kind", Choice(EXTRACTORS), "the feature extractor"),
+    key(
+        "model.extractor.weights",
+        Text("imagenet, or a .pth or .safetensors file with torchvision's names"),
+        "pretrained weights to begin with; size, mean and deviation of images are theirs",
+    )
+    .of(PRETRAINED)
+    .unset("random weights"),
+    key("model.extractor.freeze", Flag, "whether pretrained weights stay as they are")
+        .of(PRETRAINED)
+        .unset("true with weights"),
+    key(
+        "model.extractor.path",
+        Text("a file of torch.jit.save"),
+        "an exported network that gives [batch, width] floats",
+    )
+    .of(&["torchscript"])
+    .unset("required"),
+    key("model.extractor.size", Whole(8, 1024), "side of the square that the exported network takes")
+        .of(&["torchscript"]),
+    key(
+        "model.extractor.resize",
+        Whole(8, 2048),
+        "shorter side to which an image is scaled before the middle is cut out",
+    )
+    .of(&["torchscript"]),
+    key("model.extractor.mean", Other("red, green and blue, 0 to 1"), "mean of the pixels").of(&["torchscript"]),
+    key("model.extractor.std", Other("red, green and blue, above 0"), "deviation of the pixels").of(&["torchscript"]),
     key(
         "model.extractor.stem",
         Choice(&["imagenet", "small", "tiny"]),
@@ -275,7 +305,18 @@ mod tests {
                 "kind='features'\npath='x'",
             ],
         ),
-        ("model.extractor", &["kind='resnet18'", "kind='small-cnn'", "kind='mlp'", "kind='identity'"]),
+        (
+            "model.extractor",
+            &[
+                "kind='resnet18'",
+                "kind='resnet50'",
+                "kind='mobilenet-v2'",
+                "kind='torchscript'\npath='x'",
+                "kind='small-cnn'",
+                "kind='mlp'",
+                "kind='identity'",
+            ],
+        ),
         ("loss.distillation", &["kind='pod'", "kind='less-forget'"]),
         ("ghosts.generator", &["kind='gmmn'", "kind='gaussian'"]),
     ];
@@ -308,7 +349,7 @@ mod tests {
         let listed: BTreeSet<String> = KEYS.iter().map(|key| key.name.to_owned()).collect();
         assert_eq!(listed.len(), KEYS.len(), "a key stands in the table twice");
         assert_eq!(listed, keys_of_the_types());
-        assert!(KEYS.len() <= 61, "{} keys", KEYS.len());
+        assert!(KEYS.len() <= 80, "{} keys", KEYS.len());
     }
 
     /// A word that is none makes the types name all that they know.
@@ -338,7 +379,7 @@ mod tests {
             for word in words {
                 let (above, name) = key.name.rsplit_once('.').unwrap_or(("", key.name));
                 let kind = match (name, key.of.first(), *word) {
-                    ("kind", _, "folder" | "pack" | "features") => "path = 'x'\n".to_owned(),
+                    ("kind", _, "folder" | "pack" | "features" | "torchscript") => "path = 'x'\n".to_owned(),
                     (_, Some(kind), _) => {
                         format!("kind = '{kind}'\n{}", if *kind == "folder" { "path = 'x'\n" } else { "" })
                     }

@@ -99,6 +99,7 @@ impl Experiment {
             device: if device.is_cuda() { "cuda" } else { "cpu" }.to_owned(),
             oracle: recipe.oracle(),
             validated: recipe.scenario.val_fraction,
+            weights: recipe.model.extractor.provenance()?,
             data,
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),
@@ -169,6 +170,11 @@ impl Experiment {
         let (then, now) = (&before.start, &experiment.start);
         if then.data != now.data {
             return Err(RunError::OtherData { expected: then.data.clone(), found: now.data.clone() }.into());
+        }
+        if then.weights != now.weights {
+            let digest =
+                |start: &Start| start.weights.as_ref().map_or_else(String::new, |weights| weights.digest.clone());
+            return Err(RunError::OtherWeights { expected: digest(then), found: digest(now) }.into());
         }
         // Not as texts: a run may be older than a key whose default it had all along.
         if Recipe::parse(&then.recipe, &file)? != experiment.recipe || then.classes != now.classes {

@@ -89,6 +89,11 @@ pub(super) fn fill(table: &mut Table) {
             put(table, key, Value::String((*kind).to_owned()));
         }
     }
+    // The closed form needs an extractor that has seen something.
+    let closed = kind_in(table, "learner.kind") == "closed-form" && kind_in(table, "data.kind") != "features";
+    if closed && get(table, "model.extractor").is_none() {
+        put(table, "model.extractor", parsed("{ kind = \"mobilenet-v2\", weights = \"imagenet\" }"));
+    }
     if table.get("preset").and_then(Value::as_str) != Some(Preset::Tuned.name()) {
         return;
     }

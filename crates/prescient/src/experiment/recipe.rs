@@ -159,13 +159,14 @@ impl Recipe {
     pub fn effective(mut self, dataset: &dyn Dataset) -> Result<Self, RecipeError> {
         self.check()?;
         let rows = dataset.channels() == Channels::Features;
-        check::check_input(&self, rows)?;
+        check::check_input(&self, dataset.channels())?;
         if rows {
             return Ok(self);
         }
         let Augmentation { crop, flip } = self.data.augmentation();
+        let size = self.model.extractor.input().map_or_else(|| dataset.size(), |input| input.size);
         let images = &mut self.images;
-        images.size.get_or_insert(dataset.size());
+        images.size.get_or_insert(size);
         images.crop.get_or_insert(crop);
         images.flip.get_or_insert(flip);
         check::check_images(&self)?;
@@ -196,8 +197,10 @@ impl Recipe {
         let images = &self.images;
         let size = images.size.expect("an effective recipe");
         let (crop, flip) = images.crop.zip(images.flip).expect("an effective recipe");
-        // In the dataset's own proportion: 256 to 224 for the paper's photos, 1 to 1 for most.
-        let resize = u64::from(size) * u64::from(dataset.resize()) / u64::from(dataset.size().max(1));
+        // In the weights' proportion, else in the dataset's own: 256 to 224 for the paper's photos, 1 to 1 for most.
+        let input = self.model.extractor.input().map(|input| (input.resize, input.size));
+        let (from, to) = input.unwrap_or_else(|| (dataset.resize(), dataset.size()));
+        let resize = u64::from(size) * u64::from(from) / u64::from(to.max(1));
         let resize = u32::try_from(resize).unwrap_or(u32::MAX).max(size);
         View { size, resize, augmentation: Augmentation { crop, flip } }
     }
@@ -208,7 +211,7 @@ impl Recipe {
     /// If the recipe is not [`Recipe::effective`].
     pub fn learn_settings(&self, dataset: &Sealed) -> LearnSettings {
         LearnSettings {
-            model: self.model,
+            model: self.model.clone(),
             loss: self.loss.clone(),
             train: self.train,
             finetune: self.finetune,
@@ -217,7 +220,11 @@ impl Recipe {
             complete: self.complete,
             calibrate: self.calibrate,
             view: self.view(dataset),
-            normalization: dataset.normalization(),
+            normalization: self
+                .model
+                .extractor
+                .input()
+                .map_or_else(|| dataset.normalization(), |input| input.normalization),
             compute: self.compute,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
         }
@@ -233,7 +240,7 @@ impl Recipe {
         let LearnSettings { view, normalization, .. } = self.learn_settings(dataset);
         ClosedFormSettings {
             extractor: self.model.extractor.clone(),
-            target: self.calibrate.target.unwrap_or(Target::Accuracy),
+            target: self.calibrate.target(Target::Accuracy),
             view,
             normalization,
             compute: self.compute,
@@ -282,7 +289,7 @@ mod tests {
         );
         assert_eq!(
             says("[model]\nlearned_scale = true\nextractor = { kind = \"vit\" }\n"),
-            "`recipe.toml`, line 3: `model.extractor.kind` is `vit`; expected `resnet18`, `small-cnn`, `mlp` or `identity`"
+            "`recipe.toml`, line 3: `model.extractor.kind` is `vit`; expected `resnet18`, `resnet50`, `mobilenet-v2`, `torchscript`, `small-cnn`, `mlp` or `identity`"
         );
         for (text, part) in [
             ("[data]\nkind = \"imagenet\"\n", "line 2: `data.kind` is `imagenet`; expected `synthetic`, `mnist`"),

@@ -7,6 +7,7 @@ use crate::class::{Slot, Slots};
 use crate::error::RunError;
 use crate::evaluation::{Answers, Confusion, Judged, Run, Worth};
 use crate::experiment::Recipe;
+use crate::extractor::Provenance;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,6 +53,9 @@ pub struct Start {
     /// The share of training images that was held out and answered in place of the test images, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validated: Option<f64>,
+    /// The weights that the extractor began with, where they were trained elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Provenance>,
     /// A hash of what the dataset holds.
     pub data: String,
     /// The classes' names in order of arrival, then those that never arrive: they are described and have no images.
@@ -136,6 +140,13 @@ impl Start {
     pub fn recipe_without_seed(&self) -> String {
         Recipe::parse(&self.recipe, Path::new("record.jsonl"))
             .map_or_else(|_| self.recipe.clone(), |recipe| Recipe { seed: 0, ..recipe }.to_toml())
+    }
+
+    /// What a reader has to know of pretrained weights: everything that shows the run's numbers says this, too.
+    pub fn pretrained(&self) -> Option<String> {
+        let Provenance { name, digest } = self.weights.as_ref()?;
+        let digest = digest.get(..12).unwrap_or(digest);
+        Some(format!("a pretrained extractor may have met future classes: {name} (SHA-256 {digest}…)"))
     }
 
     /// Why the run's numbers are no result, where they are none: everything that shows them shows this, too.
@@ -273,6 +284,7 @@ pub(crate) mod testing {
             device: "cpu".to_owned(),
             oracle: None,
             validated: None,
+            weights: None,
             data: "0".to_owned(),
             classes: classes.map(String::from).to_vec(),
             tasks: tasks.to_vec(),

@@ -1,4 +1,4 @@
-//! A ResNet18 that only looks: BatchNorm, whose statistics no longer change, is part of the convolution before it.
+//! A ResNet that only looks: BatchNorm, whose statistics no longer change, is part of the convolution before it.
 //!
 //! ```text
 //! γ · (w ∗ x − μ) / √(σ² + ε) + β  =  w' ∗ x + b',      w' = w · γ / √(σ² + ε),      b' = β − μ · γ / √(σ² + ε)
@@ -22,6 +22,7 @@ pub(crate) struct Folded {
     apart: bool,
     stride: i64,
     padding: i64,
+    groups: i64,
 }
 
 impl Folded {
@@ -35,21 +36,26 @@ impl Folded {
         // Where the weights lie channels last, the product does too.
         let apart = weight.device().is_cuda() && kind == Kind::BFloat16;
         let bias = bias.to_kind(if apart { Kind::Float } else { kind });
-        Self { weight: weight.to_kind(kind), bias, apart, stride, padding }
+        Self { weight: weight.to_kind(kind), bias, apart, stride, padding, groups: 1 }
     }
 
-    fn forward(&self, x: &Tensor, after: After<'_>) -> Tensor {
+    /// Each of `groups` parts of the channels by itself.
+    pub(crate) fn grouped(self, groups: i64) -> Self {
+        Self { groups, ..self }
+    }
+
+    pub(crate) fn forward(&self, x: &Tensor, after: After<'_>) -> Tensor {
         // libtorch's GPU adds a bias in a pass of its own; ours adds it with what follows.
         let (apart, together) = if self.apart { (Some(&self.bias), None) } else { (None, Some(&self.bias)) };
-        let products = x.conv2d(&self.weight, together, self.stride, self.padding, 1, 1);
+        let products = x.conv2d(&self.weight, together, self.stride, self.padding, 1, self.groups);
         with_bias(products, apart, after)
     }
 }
 
-/// Two convolutions and the way around them.
+/// Convolutions, two or three, and the way around them.
 #[derive(Debug)]
 pub(crate) struct Block {
-    pub(crate) convolutions: [Folded; 2],
+    pub(crate) convolutions: Vec<Folded>,
     pub(crate) shortcut: Option<Folded>,
     pub(crate) relu: bool,
 }
@@ -59,17 +65,19 @@ pub(crate) struct Block {
 pub(crate) struct Net {
     pub(crate) stem: Folded,
     pub(crate) pooled: bool,
-    pub(crate) stages: Vec<[Block; 2]>,
+    pub(crate) stages: Vec<Vec<Block>>,
     pub(crate) width: usize,
     pub(crate) kind: Kind,
 }
 
 impl Block {
     fn forward(&self, x: &Tensor) -> Tensor {
-        let inner = self.convolutions[0].forward(x, After { relu: true, ..Default::default() });
         let shortcut = self.shortcut.as_ref();
         let around = shortcut.map_or_else(|| x.shallow_clone(), |shortcut| shortcut.forward(x, After::default()));
-        self.convolutions[1].forward(&inner, After { around: Some(&around), relu: self.relu, pool: false })
+        let (last, first) = self.convolutions.split_last().expect("a block has convolutions");
+        let relu = || After { relu: true, ..Default::default() };
+        let inner = first.iter().fold(x.shallow_clone(), |x, convolution| convolution.forward(&x, relu()));
+        last.forward(&inner, After { around: Some(&around), relu: self.relu, pool: false })
     }
 }
 
@@ -83,8 +91,8 @@ impl Extractor for Net {
         let after = After { relu: true, pool: self.pooled, around: None };
         let mut x = self.stem.forward(&images.to_kind(self.kind), after);
         let mut stages = Vec::with_capacity(self.stages.len());
-        for [first, second] in &self.stages {
-            x = second.forward(&first.forward(&x));
+        for blocks in &self.stages {
+            x = blocks.iter().fold(x, |x, block| block.forward(&x));
             stages.push(x.shallow_clone());
         }
         Representation { features: x.mean_dim([2i64, 3].as_slice(), false, Kind::Float), stages }

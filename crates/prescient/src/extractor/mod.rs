@@ -1,19 +1,28 @@
 //! The feature extractor `f`.
 
+mod convolution;
 pub mod feature_cache;
 mod folded;
 mod identity;
 mod mlp;
+mod mobilenet;
 mod network;
 mod normed;
+mod pretrained;
 mod resnet;
+mod resnet50;
 mod small_cnn;
+mod torchscript;
 
 pub use feature_cache::FeatureCache;
 pub use mlp::Mlp;
+pub use mobilenet::MobileNetV2;
 pub use network::Network;
+pub use pretrained::{IMAGENET, PUBLISHED, PretrainedInput, Provenance};
 pub use resnet::{ResNet18, Stem};
+pub use resnet50::ResNet50;
 pub use small_cnn::SmallCnn;
+pub use torchscript::TorchScript;
 
 use serde::{Deserialize, Serialize};
 use tch::nn::Path;
@@ -42,15 +51,29 @@ pub trait Extractor: Send {
     fn folded(&self, _kind: Kind) -> Option<Box<dyn Extractor>> {
         None
     }
+
+    /// Another handle to the same network, where it never changes and its weights are its own.
+    fn shared(&self) -> Option<Box<dyn Extractor>> {
+        None
+    }
 }
 
 /// Which extractor.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ExtractorKind {
     /// The paper's, for photos.
     #[serde(rename = "resnet18")]
     ResNet18(ResNet18),
+    /// torchvision's, larger.
+    #[serde(rename = "resnet50")]
+    ResNet50(ResNet50),
+    /// torchvision's, small and quick; meant to be pretrained.
+    #[serde(rename = "mobilenet-v2")]
+    MobileNetV2(MobileNetV2),
+    /// Any network that was exported as TorchScript.
+    #[serde(rename = "torchscript")]
+    TorchScript(TorchScript),
     /// The paper's, for MNIST.
     SmallCnn(SmallCnn),
     /// For features that were computed elsewhere.
@@ -75,6 +98,9 @@ impl ExtractorKind {
     pub fn name(&self) -> &'static str {
         match self {
             ExtractorKind::ResNet18(_) => "resnet18",
+            ExtractorKind::ResNet50(_) => "resnet50",
+            ExtractorKind::MobileNetV2(_) => "mobilenet-v2",
+            ExtractorKind::TorchScript(_) => "torchscript",
             ExtractorKind::SmallCnn(_) => "small-cnn",
             ExtractorKind::Mlp(_) => "mlp",
             ExtractorKind::Identity(_) => "identity",
@@ -87,12 +113,15 @@ impl ExtractorKind {
     }
 
     /// The extractor, its weights drawn and registered under `path`, for images of `channels × size × size` or rows of
-    /// `size` numbers.
-    pub fn build(self, path: &Path<'_>, channels: i64, size: i64) -> Box<dyn Extractor> {
+    /// `size` numbers. Pretrained weights are not read yet, nor is an exported network.
+    pub(crate) fn build(&self, path: &Path<'_>, channels: i64, size: i64) -> Box<dyn Extractor> {
         match self {
-            ExtractorKind::ResNet18(settings) => Box::new(resnet::Net::new(path, settings, channels)),
-            ExtractorKind::SmallCnn(settings) => Box::new(small_cnn::Net::new(path, settings, channels, size)),
-            ExtractorKind::Mlp(settings) => Box::new(mlp::Net::new(path, settings, size)),
+            ExtractorKind::ResNet18(settings) => Box::new(resnet::Net::new(path, settings.clone(), channels)),
+            ExtractorKind::ResNet50(_) => Box::new(resnet50::Net::new(path, channels)),
+            ExtractorKind::MobileNetV2(_) => Box::new(mobilenet::Net::new(path, channels)),
+            ExtractorKind::TorchScript(_) => Box::new(torchscript::Net::empty()),
+            ExtractorKind::SmallCnn(settings) => Box::new(small_cnn::Net::new(path, *settings, channels, size)),
+            ExtractorKind::Mlp(settings) => Box::new(mlp::Net::new(path, *settings, size)),
             ExtractorKind::Identity(Identity {}) => Box::new(identity::Net { width: size as usize }),
         }
     }

@@ -1,8 +1,8 @@
 //! An extractor together with its weights.
 
 use crate::engine::{Compute, Layout, Precision, TensorFile, with_seed};
-use crate::error::RunError;
-use crate::extractor::{Extractor, ExtractorKind, Representation};
+use crate::error::{RunError, WeightsError};
+use crate::extractor::{Extractor, ExtractorKind, Representation, torchscript};
 use std::collections::BTreeMap;
 use tch::nn::VarStore;
 use tch::{Device, Kind, Tensor, no_grad};
@@ -22,7 +22,8 @@ pub struct Network {
 impl Network {
     /// With the fresh weights of `seed`, for images of `channels × size × size` or rows of `size` numbers.
     ///
-    /// The weights are drawn on the host, so that every device starts from the same ones.
+    /// The weights are drawn on the host, so that every device starts from the same ones. Those of a pretrained kind are
+    /// read by [`pretrained`](Self::pretrained) or [`read`](Self::read).
     pub fn new(kind: ExtractorKind, channels: usize, size: usize, compute: Compute, device: Device, seed: i64) -> Self {
         let compute = match kind.takes_rows() {
             // Rows have one layout.
@@ -32,12 +33,50 @@ impl Network {
         let mut store = VarStore::new(Device::Cpu);
         let extractor = with_seed(seed, || kind.build(&store.root(), channels as i64, size as i64));
         store.set_device(device);
+        if kind.is_frozen() {
+            store.freeze();
+        }
         if compute.layout == Layout::ChannelsLast {
             for mut variable in store.variables().into_values().filter(|variable| variable.dim() == 4) {
                 no_grad(|| variable.set_data(&torch_shim::channels_last(&variable)));
             }
         }
         Self { kind, channels, size, compute, store, extractor, settled: None }
+    }
+
+    /// The same with the weights that the kind names, where it names some: nothing else can fail.
+    pub fn pretrained(
+        kind: ExtractorKind,
+        channels: usize,
+        size: usize,
+        compute: Compute,
+        device: Device,
+        seed: i64,
+    ) -> Result<Self, WeightsError> {
+        let mut network = Self::new(kind, channels, size, compute, device, seed);
+        network.kind.load_into(network.variables())?;
+        network.open()?;
+        network.freeze();
+        Ok(network)
+    }
+
+    /// Reads an exported network, which has no weights that a checkpoint could hold.
+    fn open(&mut self) -> Result<(), WeightsError> {
+        if let ExtractorKind::TorchScript(settings) = &self.kind {
+            let (channels, size) = (self.channels as i64, self.size as i64);
+            self.extractor = Box::new(torchscript::Net::open(settings, channels, size, self.device())?);
+        }
+        Ok(())
+    }
+
+    /// Which extractor.
+    pub fn kind(&self) -> &ExtractorKind {
+        &self.kind
+    }
+
+    /// Whether the weights were trained elsewhere and stay as they are.
+    pub fn is_frozen(&self) -> bool {
+        self.kind.is_frozen()
     }
 
     /// A copy that will not change: `f^{t−1}`, the teacher.
@@ -49,16 +88,20 @@ impl Network {
 
     /// A copy as it is now, which will not change: what a predictor answers with.
     pub fn snapshot(&self) -> Self {
-        let mut copy = Self::new(self.kind, self.channels, self.size, self.compute, self.device(), 0);
+        let mut copy = Self::new(self.kind.clone(), self.channels, self.size, self.compute, self.device(), 0);
         copy.store.copy(&self.store).expect("the copy has the same variables");
         copy.store.freeze();
+        if let Some(shared) = self.extractor.shared() {
+            copy.extractor = shared;
+        }
         copy.freeze();
         copy
     }
 
     /// Takes its weights from a file, where their names begin with `prefix`.
     pub fn read(&mut self, file: &TensorFile, prefix: &str) -> Result<(), RunError> {
-        self.unfreeze();
+        self.settled = None;
+        self.open()?;
         for (name, mut variable) in self.variables() {
             let stored = file.read(&format!("{prefix}{name}"), Some(&variable.size()))?;
             no_grad(|| variable.copy_(&stored));
@@ -70,10 +113,10 @@ impl Network {
 
     /// The weights stay as they are from here on, until [`unfreeze`](Self::unfreeze): looking may be quicker.
     ///
-    /// On a GPU only, where a look is one kernel less for each convolution; a CPU's answers stay those of its weights,
-    /// to the last bit.
+    /// On a GPU, where a look is one kernel less for each convolution, and where the weights never change. Else a CPU's
+    /// answers stay those of its weights, to the last bit.
     pub fn freeze(&mut self) {
-        if self.device().is_cuda() && self.compute.precision == Precision::Bf16 {
+        if self.is_frozen() || self.device().is_cuda() && self.compute.precision == Precision::Bf16 {
             self.fold();
         }
     }
@@ -82,13 +125,20 @@ impl Network {
         self.settled = self.extractor.folded(self.image_kind());
     }
 
-    /// The weights are about to change.
+    /// The weights are about to change, unless they never do.
     pub fn unfreeze(&mut self) {
-        self.settled = None;
+        if !self.is_frozen() {
+            self.settled = None;
+        }
     }
 
     /// `f(x)` for normalized images `[batch, channels, size, size]` or rows `[batch, size]`.
     pub fn extract(&self, images: &Tensor, train: bool) -> Representation {
+        if let (true, Some(settled)) = (self.is_frozen(), &self.settled) {
+            return no_grad(|| settled.extract(&self.laid_out(images), false));
+        }
+        // BatchNorm's statistics belong to weights that stay as they are.
+        let train = train && !self.is_frozen();
         let images = self.laid_out(images);
         match self.compute.precision {
             Precision::Bf16 => {

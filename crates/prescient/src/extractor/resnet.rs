@@ -12,7 +12,7 @@ use tch::{Kind, Tensor, no_grad};
 use torch_shim::After;
 
 /// ResNet18's settings.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResNet18 {
     /// How the image comes in.
@@ -23,11 +23,17 @@ pub struct ResNet18 {
     /// key of a recipe: the authors have none (errata 19).
     #[serde(skip)]
     pub last_relu: bool,
+    /// `imagenet`, or a file of weights with torchvision's names: then stem and last ReLU are torchvision's too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<String>,
+    /// Whether pretrained weights stay as they are; unless given, they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub freeze: Option<bool>,
 }
 
 impl Default for ResNet18 {
     fn default() -> Self {
-        Self { stem: Stem::default(), width: 64, last_relu: false }
+        Self { stem: Stem::default(), width: 64, last_relu: false, weights: None, freeze: None }
     }
 }
 
@@ -140,7 +146,10 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    pub(crate) fn new(path: &Path<'_>, settings: ResNet18, channels: i64) -> Self {
+    pub(crate) fn new(path: &Path<'_>, mut settings: ResNet18, channels: i64) -> Self {
+        if settings.weights.is_some() {
+            (settings.stem, settings.last_relu) = (Stem::Imagenet, true);
+        }
         let width = i64::from(settings.width);
         let (kernel, stride) = match settings.stem {
             Stem::Imagenet => (7, 2),
@@ -185,7 +194,7 @@ impl Extractor for Net {
             Folded::new(&self.weights.0[convolution.number], norm, convolution.stride, convolution.padding, kind)
         };
         let block = |block: &Block| folded::Block {
-            convolutions: [fold(block.convolutions[0], &block.norms[0]), fold(block.convolutions[1], &block.norms[1])],
+            convolutions: (0..2).map(|part| fold(block.convolutions[part], &block.norms[part])).collect(),
             shortcut: block.shortcut.as_ref().map(|(convolution, norm)| fold(*convolution, norm)),
             relu: block.relu,
         };
@@ -193,7 +202,7 @@ impl Extractor for Net {
             Box::new(folded::Net {
                 stem: fold(self.stem, &self.stem_norm),
                 pooled: self.settings.stem != Stem::Tiny,
-                stages: self.stages.iter().map(|[first, second]| [block(first), block(second)]).collect(),
+                stages: self.stages.iter().map(|blocks| blocks.iter().map(block).collect()).collect(),
                 width: self.width(),
                 kind,
             }) as Box<dyn Extractor>

@@ -103,6 +103,7 @@ fn rendered(image: &Image, view: View) -> Vec<u8> {
 fn about(network: &Network, input: &Preprocessing) -> Result<String, LearnError> {
     let (view, device) = (input.view(), if network.device().is_cuda() { "cuda" } else { "cpu" });
     let (digest, kind) = (network.digest()?, network.image_kind());
+    let exported = network.kind().provenance()?.map(|provenance| provenance.digest).unwrap_or_default();
     let normalization = input.digest()?;
-    Ok(format!("1 {digest} {}/{} {normalization} mirrored unit {kind:?} {device}", view.size, view.resize))
+    Ok(format!("1 {} {exported} {digest} {}/{} {normalization} mirrored unit {kind:?} {device}", network.kind().name(), view.size, view.resize))
 }

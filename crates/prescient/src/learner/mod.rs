@@ -57,16 +57,29 @@ pub enum LearnerKind {
 }
 
 /// What the offset between classes with photos and classes without is chosen for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Target {
     /// The accuracy over all classes that is to be expected.
     Accuracy,
     /// The harmonic mean of seen and unseen accuracy.
     Balance,
-    /// As many answers for unseen classes as `calibrate.max_seen_drop` lets seen classes lose.
-    Price,
+    /// The accuracy over unseen classes, while seen classes lose at most this share of their right answers.
+    Price(f64),
     /// No offset.
     #[default]
+    None,
+}
+
+/// The same as a recipe names it: `calibrate.target`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetName {
+    /// [`Target::Accuracy`].
+    Accuracy,
+    /// [`Target::Balance`].
+    Balance,
+    /// [`Target::Price`], of `calibrate.max_seen_drop`.
+    Price,
+    /// [`Target::None`].
     None,
 }

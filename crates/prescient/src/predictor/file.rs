@@ -39,7 +39,7 @@ impl Predictor {
         about.check().map_err(damaged)?;
         let compute = Compute { precision: about.precision, ..Compute::default() };
         let (channels, size) = (about.input.channels.count(), about.input.size as usize);
-        let mut network = Network::new(about.extractor, channels, size, compute, device, 0);
+        let mut network = Network::new(about.extractor.clone(), channels, size, compute, device, 0);
         network.read(&TensorFile::open(&folder.join(WEIGHTS))?, EXTRACTOR)?;
         let file = TensorFile::open(&folder.join(HEAD))?;
         let head = Head::read(about.head, &file, network.width())?;

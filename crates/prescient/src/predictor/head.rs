@@ -28,45 +28,31 @@ pub enum HeadKind {
     Gaussian,
 }
 
-/// A normal distribution for each class, all of one shape but not of one size: a class with few photos, or none, is known
-/// less well and spreads further.
+/// A normal distribution for each class, all of one shape.
 ///
-/// With `z = (h − centre) whiten`, the log-likelihood of class `c` with mean `μ_c` and spread `1 + v_c`, less the same number
-/// for every class, is `z·μ_c/(1+v_c) + ½‖z‖² v_c/(1+v_c) + bias_c`.
+/// With `z = (h − centre) whiten`, the log-likelihood of class `c` with mean `μ_c`, less the same number for every class, is
+/// `z·μ_c − ½‖μ_c‖²`. What else speaks for or against a class is in its bias.
 #[derive(Debug)]
 pub struct Gaussian {
     /// What is taken off a feature of length 1, `[width]`.
     pub centre: Tensor,
     /// `Σ^{−½}`, `[width, width]`.
     pub whiten: Tensor,
-    /// `μ_c/(1+v_c)`, `[classes, width]`.
-    pub weights: Tensor,
+    /// `μ_c`, `[classes, width]`.
+    pub means: Tensor,
     /// What does not depend on the feature, `[classes]`.
     pub bias: Tensor,
-    /// `½ v_c/(1+v_c)`, `[classes]`.
-    pub bend: Tensor,
 }
 
 impl Gaussian {
-    /// For means `[classes, width]` in whitened space, what each is uncertain by (`v_c`), and `noise`, the mean squared distance
-    /// of an image to its class's mean there.
-    pub fn new(centre: Tensor, whiten: Tensor, means: &Tensor, spread: &Tensor, noise: f64) -> Self {
-        let size = spread + 1.0;
-        let weights = means / size.unsqueeze(1);
-        let lengths = (means * &weights).sum_dim_intlist([1i64].as_slice(), false, Kind::Double);
-        let bias = lengths * -0.5 - size.log() * (0.5 * noise);
-        Self { centre, whiten, weights, bias, bend: spread / &size * 0.5 }
-    }
-
-    /// The whitened form of features of length 1.
-    fn whitened(&self, features: &Tensor) -> Tensor {
-        (features - &self.centre).matmul(&self.whiten)
+    /// For means `[classes, width]` in whitened space; `lift` is what is added to the score of each class, `[classes]`.
+    pub fn new(centre: Tensor, whiten: Tensor, means: Tensor, lift: &Tensor) -> Self {
+        let lengths = means.square().sum_dim_intlist([1i64].as_slice(), false, means.kind());
+        Self { centre, whiten, bias: lengths * -0.5 + lift, means }
     }
 
     fn scores(&self, features: &Tensor) -> Tensor {
-        let z = self.whitened(features);
-        let squared = z.square().sum_dim_intlist([1i64].as_slice(), true, self.weights.kind());
-        z.matmul(&self.weights.tr()) + squared * self.bend.unsqueeze(0) + self.bias.unsqueeze(0)
+        (features - &self.centre).matmul(&self.whiten).matmul(&self.means.tr()) + self.bias.unsqueeze(0)
     }
 
     fn to(&self, device: Device) -> Self {
@@ -74,9 +60,8 @@ impl Gaussian {
         Self {
             centre: there(&self.centre),
             whiten: there(&self.whiten),
-            weights: there(&self.weights),
+            means: there(&self.means),
             bias: there(&self.bias),
-            bend: there(&self.bend),
         }
     }
 }
@@ -90,11 +75,11 @@ impl Head {
         }
     }
 
-    /// One row for each class that can be the answer, `[classes, width]`: proxies, or scaled means in whitened space.
+    /// One row for each class that can be the answer, `[classes, width]`: proxies, or means in whitened space.
     pub fn rows(&self) -> &Tensor {
         match self {
             Head::Cosine(proxies) => proxies,
-            Head::Gaussian(gaussian) => &gaussian.weights,
+            Head::Gaussian(gaussian) => &gaussian.means,
         }
     }
 
@@ -118,8 +103,8 @@ impl Head {
     pub(super) fn tensors(&self) -> BTreeMap<String, Tensor> {
         let named: Vec<(&str, &Tensor)> = match self {
             Head::Cosine(proxies) => vec![("proxies", proxies)],
-            Head::Gaussian(Gaussian { centre, whiten, weights, bias, bend }) => {
-                vec![("centre", centre), ("whiten", whiten), ("weights", weights), ("bias", bias), ("bend", bend)]
+            Head::Gaussian(Gaussian { centre, whiten, means, bias }) => {
+                vec![("centre", centre), ("whiten", whiten), ("means", means), ("bias", bias)]
             }
         };
         named.into_iter().map(|(name, tensor)| (name.to_owned(), tensor.shallow_clone())).collect()
@@ -138,14 +123,13 @@ impl Head {
         Ok(match kind {
             HeadKind::Cosine => Head::Cosine(rows("proxies")?),
             HeadKind::Gaussian => {
-                let weights = rows("weights")?;
-                let classes = weights.size()[0];
+                let means = rows("means")?;
+                let classes = means.size()[0];
                 Head::Gaussian(Gaussian {
                     centre: file.read("centre", Some(&[width]))?,
                     whiten: file.read("whiten", Some(&[width, width]))?,
                     bias: file.read("bias", Some(&[classes]))?,
-                    bend: file.read("bend", Some(&[classes]))?,
-                    weights,
+                    means,
                 })
             }
         })
@@ -156,20 +140,15 @@ impl Head {
 mod tests {
     use super::*;
 
-    /// Two classes in one dimension, whitened by 2: means at 0 and 1 (whitened), spreads 0 and 1, noise 1. The feature 1 has
-    /// z = 2(1 − 0.25) = 1.5. The full log-likelihoods are −½·1.5² = −1.125 and −½·0.5²/2 − ½ ln 2 = −0.4091; less −½·1.5²:
-    /// 0 and 0.7159.
+    /// Two classes in one dimension, whitened by 2, with means at 0 and 1 there; the second is lifted by ¼. The feature 3, of length 1
+    /// once scaled, has z = 2(1 − 0.25) = 1.5: 0, and 1.5 − ½ + ¼.
     #[test]
     fn likelihoods_by_hand() {
         let double = |values: &[f64]| Tensor::from_slice(values);
-        let head = Head::Gaussian(Gaussian::new(
-            double(&[0.25]),
-            double(&[2.0]).reshape([1, 1]),
-            &double(&[0.0, 1.0]).reshape([2, 1]),
-            &double(&[0.0, 1.0]),
-            1.0,
-        ));
-        let scores = Vec::<f64>::try_from(head.scores(&double(&[3.0]).reshape([1, 1])).reshape([-1])).expect("scores");
-        assert!(scores[0].abs() < 1e-12 && (scores[1] - 0.715_926_4).abs() < 1e-6, "{scores:?}");
+        let means = double(&[0.0, 1.0]).reshape([2, 1]);
+        let gaussian = Gaussian::new(double(&[0.25]), double(&[2.0]).reshape([1, 1]), means, &double(&[0.0, 0.25]));
+        let scores = Head::Gaussian(gaussian).scores(&double(&[3.0]).reshape([1, 1]));
+        let scores = Vec::<f64>::try_from(scores.reshape([-1])).expect("scores");
+        assert!(scores[0].abs() < 1e-12 && (scores[1] - 1.25).abs() < 1e-12, "{scores:?}");
     }
 }

@@ -29,6 +29,9 @@ pub fn text(record: &Record) -> String {
     if let Some(stamp) = record.start.stamp() {
         let _ = writeln!(out, "{stamp}\n");
     }
+    if let Some(pretrained) = record.start.pretrained() {
+        let _ = writeln!(out, "{pretrained}\n");
+    }
 
     let mut rows =
         vec![["task", "new", "seen"].iter().chain(COLUMNS).map(|cell| (*cell).to_owned()).collect::<Vec<_>>()];

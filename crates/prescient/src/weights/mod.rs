@@ -1,8 +1,15 @@
 //! Pretrained weights: which are known, where they lie, and how their files are read. Plain bytes: no tensors, no network.
 
 mod cache;
+mod machine;
+mod pickle;
+mod pth;
+mod read;
+#[cfg(test)]
+mod tests;
 
 pub use cache::{Found, check, find, folder, known, root, sha256};
+pub use read::{Stored, read};
 
 /// Weights that were trained elsewhere.
 #[derive(Clone, Copy, Debug)]

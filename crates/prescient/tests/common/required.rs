@@ -1,5 +1,5 @@
-//! What some tests need and not every machine has: a GPU, a browser, real data. Without it they are skipped, and say so;
-//! `PRESCIENT_REQUIRE=gpu,browser,data` names what must be there, and turns skipping into a failure.
+//! What some tests need and not every machine has: a GPU, a browser, real data, pretrained weights. Without it they are skipped, and say so;
+//! `PRESCIENT_REQUIRE=gpu,browser,data,weights` names what must be there, and turns skipping into a failure.
 #![allow(dead_code, unreachable_pub, missing_docs)]
 
 use std::path::{Path, PathBuf};

@@ -67,7 +67,7 @@ fn defaults(key: &Key, preset: Preset) -> String {
         .of
         .iter()
         .filter_map(|kind| {
-            let path = if ["folder", "features", "pack"].contains(kind) { "path = \"x\"\n" } else { "" };
+            let path = if ["folder", "features", "pack", "torchscript"].contains(kind) { "path = \"x\"\n" } else { "" };
             Some((*kind, value(format!("{head}[{above}]\nkind = \"{kind}\"\n{path}"))?))
         })
         .collect();

@@ -1,6 +1,6 @@
 //! From sums and class information to a classifier of all classes. What could be chosen is chosen on features of seen classes.
 
-use super::calibrate::{Calibrated, Question, calibrate};
+use super::calibrate::{Calibrated, Gain, Question, calibrate};
 use super::ghosts::Ghosts;
 use super::information::{Information, Likenesses};
 use super::spectrum::Spectrum;
@@ -12,8 +12,8 @@ use crate::predictor::Gaussian;
 use std::collections::HashMap;
 use tch::{Kind, Tensor, no_grad};
 
-/// The shrinkages of the covariance that are tried.
-const SHRINKAGES: [f64; 8] = [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98];
+/// The shrinkages of the covariance that are tried. The first is kept unless another is better by more than its error.
+const SHRINKAGES: [f64; 8] = [0.5, 0.1, 0.3, 0.7, 0.8, 0.9, 0.95, 0.98];
 /// Scores that are looked at to choose by, about: with very many classes, fewer features.
 const MOST_SCORES: usize = 40_000_000;
 
@@ -32,10 +32,7 @@ pub struct Fitted {
     whiten: Tensor,
     /// In whitened space, `[classes, width]`.
     means: Tensor,
-    /// `v_c`, `[classes]`.
-    spread: Tensor,
-    noise: f64,
-    /// What is added to scores: the offset, as far as a class still leans on its description.
+    /// What is added to scores, beside the offset, `[classes]`.
     lift: Tensor,
 }
 
@@ -53,15 +50,7 @@ impl Fitted {
         let rows: Vec<i64> = names.iter().map(|name| self.rows[name]).collect();
         let rows = Tensor::from_slice(&rows);
         let of = |tensor: &Tensor| tensor.index_select(0, &rows);
-        let mut head = Gaussian::new(
-            self.centre.shallow_clone(),
-            self.whiten.shallow_clone(),
-            &of(&self.means),
-            &of(&self.spread),
-            self.noise,
-        );
-        head.bias += of(&self.lift);
-        head
+        Gaussian::new(self.centre.shallow_clone(), self.whiten.shallow_clone(), of(&self.means), &of(&self.lift))
     }
 }
 
@@ -89,9 +78,7 @@ struct Tried {
     ghosts: Option<Ghosts>,
     /// Of all classes, in whitened space.
     means: Tensor,
-    /// `v_c` of all classes.
-    spread: Tensor,
-    /// How much of the offset each class gets: 1 without photos, less with each.
+    /// How uncertain the place of each class is, as a score.
     lean: Tensor,
     calibrated: Calibrated,
 }
@@ -100,19 +87,31 @@ struct Tried {
 /// their photos alone.
 pub fn fit(sums: &Sums, information: &Information, target: Target) -> Result<Fitted, LearnError> {
     no_grad(|| {
-        let given = Given::new(sums, information)?;
-        let mut best: Option<Tried> = None;
-        for shrinkage in SHRINKAGES {
-            let tried = given.try_shrinkage(shrinkage, target)?;
-            if best.as_ref().is_none_or(|best| tried.calibrated.accuracy > best.calibrated.accuracy + 1e-12) {
-                best = Some(tried);
-            }
+        let mut given = Given::new(sums, information)?;
+        let ghosts = given.likenesses.take();
+        let base = given.best(None, Target::None)?;
+        let Some(likenesses) = ghosts else {
+            let worth = given.worth(sums, information, &base, None)?;
+            return Ok(given.fitted(base, worth));
+        };
+        let guessing = given.best(Some(&likenesses), target)?;
+        let gain = guessing.calibrated.gain_over(&base.calibrated);
+        // Ghosts only where the gain to be expected is larger than its error. Where all classes have photos there is less to lose.
+        let helps = match guessing.calibrated.guesses() {
+            true => gain.mean > gain.error,
+            false => gain.mean > -gain.error,
+        };
+        let mut worth = given.worth(sums, information, &guessing, Some(gain))?;
+        worth.guesses = helps && !given.unseen.is_empty();
+        if !helps {
+            worth.why_not = Some(NO_GAIN.to_owned());
+            return Ok(given.fitted(base, worth));
         }
-        let best = best.expect("there are shrinkages");
-        let worth = given.worth(sums, information, &best)?;
-        Ok(given.fitted(best, worth))
+        Ok(given.fitted(guessing, worth))
     })
 }
+
+const NO_GAIN: &str = "by what photos of seen classes show, guessing would gain no more than chance";
 
 impl<'a> Given<'a> {
     fn new(sums: &'a Sums, information: &'a Information) -> Result<Self, LearnError> {
@@ -138,7 +137,23 @@ impl<'a> Given<'a> {
         Ok(Self { seen, unseen, spectrum, means, counts, sample, truth, likenesses })
     }
 
-    fn try_shrinkage(&self, shrinkage: f64, target: Target) -> Result<Tried, LearnError> {
+    /// The best shrinkage, with ghosts where there are likenesses.
+    fn best(&self, likenesses: Option<&Likenesses>, target: Target) -> Result<Tried, LearnError> {
+        let mut tried = Vec::new();
+        for shrinkage in SHRINKAGES {
+            tried.push(self.try_shrinkage(shrinkage, likenesses, target)?);
+        }
+        let mut best = 0;
+        for place in 1..tried.len() {
+            if tried[place].calibrated.accuracy > tried[best].calibrated.accuracy {
+                best = place;
+            }
+        }
+        let gain = tried[best].calibrated.gain_over(&tried[0].calibrated);
+        Ok(tried.swap_remove(if gain.mean > gain.error { best } else { 0 }))
+    }
+
+    fn try_shrinkage(&self, shrinkage: f64, likenesses: Option<&Likenesses>, target: Target) -> Result<Tried, LearnError> {
         let scales = self.spectrum.scales(shrinkage);
         let question = Question::new(
             &self.means * &scales,
@@ -147,27 +162,22 @@ impl<'a> Given<'a> {
             &self.counts,
             (1.0 - shrinkage, self.spectrum.freedom),
         )?;
-        let ghosts = match &self.likenesses {
+        let ghosts = match likenesses {
             Some(likenesses) => Some(Ghosts::new(likenesses, &question.means, &self.counts, question.noise)?),
             None => None,
         };
         let kappa = ghosts.as_ref().map_or(0.0, |ghosts| ghosts.kappa);
-        let known = &self.counts + kappa;
-        let mut means = match &ghosts {
-            Some(ghosts) => {
-                (&ghosts.left_out * kappa + &question.means * self.counts.unsqueeze(1)) / known.unsqueeze(1)
-            }
-            None => question.means.shallow_clone(),
-        };
-        let (mut spread, mut lean) = (known.reciprocal(), known.reciprocal() * kappa);
+        let mut known = &self.counts + kappa;
+        let mut means = question.means.shallow_clone();
         if let Some(ghosts) = &ghosts {
-            let all = |value: f64| Tensor::full([self.unseen.len() as i64], value, (Kind::Double, tch::Device::Cpu));
+            means = (&ghosts.left_out * kappa + &question.means * self.counts.unsqueeze(1)) / known.unsqueeze(1);
             means = Tensor::cat(&[&means, &ghosts.unseen], 0);
-            spread = Tensor::cat(&[spread, all(1.0 / kappa)], 0);
-            lean = Tensor::cat(&[lean, all(1.0)], 0);
+            let unseen = Tensor::full([self.unseen.len() as i64], kappa, (Kind::Double, tch::Device::Cpu));
+            known = Tensor::cat(&[&known, &unseen], 0);
         }
-        let calibrated = calibrate(&question, ghosts.as_ref(), (&means, &spread, &lean), target)?;
-        Ok(Tried { shrinkage, scales, noise: question.noise, ghosts, means, spread, lean, calibrated })
+        let lean = question.lean(&known);
+        let calibrated = calibrate(&question, ghosts.as_ref(), (&means, &lean), target)?;
+        Ok(Tried { shrinkage, scales, noise: question.noise, ghosts, means, lean, calibrated })
     }
 
     fn fitted(&self, best: Tried, worth: Worth) -> Fitted {
@@ -177,25 +187,23 @@ impl<'a> Given<'a> {
         // Features are taken from the middle of all classes: numbers stay small, and single precision exact.
         let middle = best.means.narrow(0, 0, self.seen.len() as i64).mean_dim([0i64].as_slice(), false, Kind::Double);
         let centre = (&middle / &best.scales).unsqueeze(0).matmul(&self.spectrum.axes.tr()).squeeze_dim(0);
+        // An offset between seen and unseen classes can be looked at later, and another be tried: it is kept apart. What is left
+        // of the leans stays in the scores.
         let seen = self.seen.len() as i64;
-        // Classes without photos get all of the offset. That is written as taking it off the others.
         let lift = &best.lean * best.calibrated.offset;
-        let _ = lift.narrow(0, seen, lift.size()[0] - seen).fill_(0.0);
-        Fitted {
-            scale: best.calibrated.scale,
-            offset: best.calibrated.offset,
-            worth,
-            rows,
-            centre,
-            whiten,
-            means: best.means - middle.unsqueeze(0),
-            spread: best.spread,
-            noise: best.noise,
-            lift,
-        }
+        let unseen = lift.size()[0] - seen;
+        let offset = if unseen > 0 { lift.narrow(0, seen, unseen).mean(Kind::Double).double_value(&[]) } else { 0.0 };
+        let _ = lift.narrow(0, seen, unseen).g_sub_scalar_(offset);
+        Fitted { scale: 1.0, offset, worth, rows, centre, whiten, means: best.means - middle.unsqueeze(0), lift }
     }
 
-    fn worth(&self, sums: &Sums, information: &Information, best: &Tried) -> Result<Worth, LearnError> {
+    fn worth(
+        &self,
+        sums: &Sums,
+        information: &Information,
+        best: &Tried,
+        gain: Option<Gain>,
+    ) -> Result<Worth, LearnError> {
         let mut sources = Vec::new();
         if best.ghosts.is_some() {
             let means = &self.means * &best.scales;
@@ -206,30 +214,28 @@ impl<'a> Given<'a> {
                 sources.push(SourceWorth { source: (*name).to_owned(), kappa: ghosts.kappa, explained });
             }
         }
-        let Calibrated { offset, gain, seen_drop, guesses, .. } = best.calibrated;
         let nothing = "nothing is known of classes but their names: this is the base model";
         let few = "a single class has photos: ghosts need two";
-        let no_gain = "by what photos of seen classes show, guessing would gain no more than chance";
-        let why_not = match (guesses, &best.ghosts) {
-            (true, _) => None,
-            (false, None) if information.is_empty() => Some(nothing),
-            (false, None) => Some(few),
-            (false, Some(_)) if self.unseen.is_empty() => None,
-            (false, Some(_)) => Some(no_gain),
+        let why_not = match &best.ghosts {
+            Some(_) => None,
+            None if information.is_empty() => Some(nothing.to_owned()),
+            None => Some(few.to_owned()),
         };
+        let misleading = best.ghosts.as_ref().map(|ghosts| self.misleading(best, ghosts)).transpose()?;
+        let guessed = gain.filter(|_| best.calibrated.guesses());
         Ok(Worth {
             task: 0,
             photos: sums.photos(),
-            guesses,
-            why_not: why_not.map(str::to_owned),
+            guesses: false,
+            why_not,
             shrinkage: best.shrinkage,
             ridge: best.ghosts.as_ref().map(|ghosts| ghosts.ridge),
             kappa: best.ghosts.as_ref().map(|ghosts| ghosts.kappa),
-            offset,
-            gain,
-            seen_drop,
+            offset: best.calibrated.offset,
+            gain: guessed.map(|gain| (gain.mean, gain.error)),
+            seen_drop: guessed.map(|gain| -gain.seen),
             sources,
-            misleading: best.ghosts.as_ref().map(|ghosts| self.misleading(best, ghosts)).transpose()?.unwrap_or_default(),
+            misleading: misleading.unwrap_or_default(),
         })
     }
 

@@ -81,17 +81,18 @@ impl Information {
         };
         let share = 1.0 / self.sources.len() as f64;
         for source in &self.sources {
-            let known = source.rows.index_select(0, &seen_places);
-            let mean = known.mean_dim([0i64].as_slice(), true, Kind::Double);
-            let deviation = (&known - &mean).square().mean_dim([0i64].as_slice(), true, Kind::Double).sqrt();
-            // What is the same for all seen classes says nothing about others.
+            // All that is described, for descriptions are known in advance.
+            let mean = source.rows.mean_dim([0i64].as_slice(), true, Kind::Double);
+            let deviation = (&source.rows - &mean).square().mean_dim([0i64].as_slice(), true, Kind::Double).sqrt();
+            // What is the same for all classes says nothing.
             let scale = deviation.gt(1e-9).to_kind(Kind::Double) / deviation.clamp_min(1e-9);
             let scaled = |rows: &Tensor| {
                 let rows = (rows - &mean) * &scale;
                 let length = rows.square().sum_dim_intlist([1i64].as_slice(), true, Kind::Double).sqrt();
                 rows / length.clamp_min(1e-12)
             };
-            let (known, unknown) = (scaled(&known), scaled(&source.rows.index_select(0, &unseen_places)));
+            let scaled = |places: &Tensor| scaled(&source.rows.index_select(0, places));
+            let (known, unknown) = (scaled(&seen_places), scaled(&unseen_places));
             likenesses.seen += known.matmul(&known.tr()) * share;
             likenesses.unseen += unknown.matmul(&known.tr()) * share;
         }

@@ -70,8 +70,8 @@ impl ClosedFormLearner {
     pub fn new(settings: ClosedFormSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Result<Self, LearnError> {
         let (channels, size) = (sealed.channels().count(), settings.view.size as usize);
         let first_weights = seeds.number("first weights", 0);
-        let mut network =
-            Network::new(settings.extractor.clone(), channels, size, settings.compute, device, first_weights);
+        let (extractor, compute) = (settings.extractor.clone(), settings.compute);
+        let mut network = Network::pretrained(extractor, channels, size, compute, device, first_weights)?;
         network.freeze();
         let input = Preprocessing::new(settings.view, settings.normalization, sealed.channels(), device);
         let information = Information::new(sealed.catalogue());

@@ -34,8 +34,8 @@ use crate::error::LearnError;
 pub(super) fn learn(model: &mut GhostLearner, lesson: &mut Lesson<'_>) -> Result<Answering, LearnError> {
     let plan = lesson.plan;
 
-    // f^{t−1}, frozen.
-    let teacher = plan.train.distill.then(|| model.network.frozen());
+    // f^{t−1}, frozen; where f never changes, there is nothing to hold on to.
+    let teacher = (plan.train.distill && !model.network.is_frozen()).then(|| model.network.frozen());
 
     if let Some(from) = plan.imprint {
         lesson.enter("imprint");

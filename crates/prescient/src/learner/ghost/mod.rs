@@ -117,7 +117,7 @@ impl GhostLearner {
                 resize: view.resize,
                 normalization: *normalization,
             },
-            extractor: model.extractor,
+            extractor: model.extractor.clone(),
             precision: compute.precision,
         };
         Ok(Predictor::new(self.network.snapshot(), &Head::Cosine(answering.proxies), about))
@@ -131,10 +131,10 @@ fn beginning(
     seeds: Seeds,
     device: Device,
 ) -> Result<(Network, CosineClassifier, Imagination), LearnError> {
-    let ModelSettings { extractor, learned_scale } = settings.model;
+    let ModelSettings { extractor, learned_scale } = settings.model.clone();
     let (channels, size) = (sealed.channels().count(), settings.view.size as usize);
     let first_weights = seeds.number("first weights", 0);
-    let network = Network::new(extractor, channels, size, settings.compute, device, first_weights);
+    let network = Network::pretrained(extractor, channels, size, settings.compute, device, first_weights)?;
     let imagination = Imagination::new(settings, sealed, network.width(), seeds, device)?;
     Ok((network, CosineClassifier::new(learned_scale, device), imagination))
 }

@@ -4,7 +4,7 @@ use crate::data::{Normalization, View};
 use crate::engine::Compute;
 use crate::extractor::ExtractorKind;
 use crate::ghost::GeneratorKind;
-use crate::learner::Target;
+use crate::learner::{Target, TargetName};
 use crate::loss::LossSettings;
 use crate::memory::MemorySettings;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub struct LearnSettings {
 }
 
 /// What the model is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSettings {
     /// `f`.
@@ -225,8 +225,21 @@ pub struct CalibrateSettings {
     /// What the offset is chosen for. Unless given: `accuracy` in the closed form; in the Ghost model `price` where
     /// `max_seen_drop` is above 0, else none, as in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<Target>,
+    pub target: Option<TargetName>,
     /// The share of right answers on training images of seen classes that may be lost to future classes. It sets the offset
     /// that is taken off the scores of seen classes. 0: no offset, as in the paper. A bound on training images: test images lose more.
     pub max_seen_drop: f64,
+}
+
+impl CalibrateSettings {
+    /// What the offset is chosen for, where `default` is what a learner does that is not told.
+    pub fn target(&self, default: Target) -> Target {
+        match self.target {
+            None => default,
+            Some(TargetName::Accuracy) => Target::Accuracy,
+            Some(TargetName::Balance) => Target::Balance,
+            Some(TargetName::Price) => Target::Price(self.max_seen_drop),
+            Some(TargetName::None) => Target::None,
+        }
+    }
 }

@@ -75,7 +75,11 @@ fn stamps(kinds: &[Kind<'_>]) -> String {
         let stamp = kind.first().record.start.stamp()?;
         Some(format!("<p class=\"stamp\" role=\"note\"><b>{}</b> – {}</p>\n", escape(&kind.name), escape(&stamp)))
     };
-    kinds.iter().filter_map(stamp).collect()
+    let pretrained = |kind: &Kind<'_>| {
+        let pretrained = kind.first().record.start.pretrained()?;
+        Some(format!("<p class=\"note\" role=\"note\"><b>{}</b> – {}</p>\n", escape(&kind.name), escape(&pretrained)))
+    };
+    kinds.iter().filter_map(stamp).chain(kinds.iter().filter_map(pretrained)).collect()
 }
 
 fn headline(kind: &Kind<'_>) -> String {

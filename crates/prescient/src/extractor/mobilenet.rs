@@ -1,0 +1,170 @@
+//! MobileNetV2, as torchvision has it, with its names of weights: 3.5 million numbers, features of 1280.
+//!
+//! ```text
+//! block:  x ─► 1×1, t times as wide ─► 3×3, each channel by itself ─► 1×1 ─► + x, where shapes allow
+//!              ReLU6                   ReLU6
+//! ```
+
+use crate::extractor::convolution::{ConvNorm, Shape};
+use crate::extractor::folded::Folded;
+use crate::extractor::{Extractor, Representation};
+use serde::{Deserialize, Serialize};
+use tch::nn::Path;
+use tch::{Kind, Tensor, no_grad};
+use torch_shim::After;
+
+/// MobileNetV2's settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MobileNetV2 {
+    /// `imagenet`, or a file of weights with torchvision's names; unless given, training starts from random ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<String>,
+    /// Whether pretrained weights stay as they are; unless given, they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub freeze: Option<bool>,
+}
+
+/// `t`, channels, blocks and the stride of the first: Table 2 of its paper.
+const STAGES: [(i64, i64, usize, i64); 7] =
+    [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)];
+const FIRST: i64 = 32;
+const LAST: i64 = 1280;
+/// After which blocks POD compares maps: the last of each resolution, as with a ResNet.
+const COMPARED: [usize; 4] = [3, 6, 13, 17];
+
+/// A block; `C` is a convolution with its norm, or both in one.
+#[derive(Debug)]
+struct Block<C> {
+    expand: Option<C>,
+    each: C,
+    project: C,
+    around: bool,
+}
+
+/// The whole network.
+#[derive(Debug)]
+pub(crate) struct Net<C = ConvNorm> {
+    first: C,
+    blocks: Vec<Block<C>>,
+    last: C,
+    /// The numbers that the convolutions take, where they are fixed.
+    kind: Option<Kind>,
+}
+
+/// A convolution with its norm beside it, or folded into it.
+pub(crate) trait Convolve {
+    fn convolve(&self, x: &Tensor, around: Option<&Tensor>, train: bool) -> Tensor;
+}
+
+impl Convolve for ConvNorm {
+    fn convolve(&self, x: &Tensor, around: Option<&Tensor>, train: bool) -> Tensor {
+        self.forward(x, After { around, ..Default::default() }, train)
+    }
+}
+
+impl Convolve for Folded {
+    fn convolve(&self, x: &Tensor, around: Option<&Tensor>, _train: bool) -> Tensor {
+        self.forward(x, After { around, ..Default::default() })
+    }
+}
+
+fn relu6(mut x: Tensor) -> Tensor {
+    x.clamp_(0, 6)
+}
+
+impl Net {
+    pub(crate) fn new(path: &Path<'_>, channels: i64) -> Self {
+        let features = path / "features";
+        // A convolution with its norm in a sequence: `N.0` and `N.1`.
+        let pair = |at: Path<'_>, shape: Shape| ConvNorm::new(&at / "0", &at / "1", shape);
+        let plain = |from, to, kernel, stride| Shape { from, to, kernel, stride, groups: 1 };
+        let first = pair(&features / "0", plain(channels, FIRST, 3, 2));
+        let (mut from, mut blocks) = (FIRST, Vec::new());
+        for (expansion, to, count, stride) in STAGES {
+            for number in 0..count {
+                let stride = if number == 0 { stride } else { 1 };
+                let inner = from * expansion;
+                let path = &(&features / (blocks.len() + 1).to_string()) / "conv";
+                let expand = (expansion != 1).then(|| pair(&path / "0", plain(from, inner, 1, 1)));
+                let next = usize::from(expand.is_some());
+                let each = Shape { groups: inner, ..plain(inner, inner, 3, stride) };
+                blocks.push(Block {
+                    expand,
+                    each: pair(&path / next.to_string(), each),
+                    project: ConvNorm::new(
+                        &path / (next + 1).to_string(),
+                        &path / (next + 2).to_string(),
+                        plain(inner, to, 1, 1),
+                    ),
+                    around: stride == 1 && from == to,
+                });
+                from = to;
+            }
+        }
+        let last = pair(&features / (blocks.len() + 1).to_string(), plain(from, LAST, 1, 1));
+        Self { first, blocks, last, kind: None }
+    }
+}
+
+impl<C: Convolve> Block<C> {
+    fn forward(&self, x: &Tensor, train: bool) -> Tensor {
+        let inner = self.expand.as_ref().map(|expand| relu6(expand.convolve(x, None, train)));
+        let inner = relu6(self.each.convolve(inner.as_ref().unwrap_or(x), None, train));
+        self.project.convolve(&inner, self.around.then_some(x), train)
+    }
+}
+
+impl<C: Convolve> Net<C> {
+    fn forward(&self, images: &Tensor, train: bool) -> Representation {
+        let images = self.kind.map_or_else(|| images.shallow_clone(), |kind| images.to_kind(kind));
+        let mut x = relu6(self.first.convolve(&images, None, train));
+        let mut stages = Vec::with_capacity(COMPARED.len());
+        for (number, block) in (1..).zip(&self.blocks) {
+            x = block.forward(&x, train);
+            if COMPARED.contains(&number) {
+                stages.push(x.shallow_clone());
+            }
+        }
+        let x = relu6(self.last.convolve(&x, None, train));
+        Representation { features: x.mean_dim([2i64, 3].as_slice(), false, Kind::Float), stages }
+    }
+}
+
+impl Extractor for Net {
+    fn width(&self) -> usize {
+        LAST as usize
+    }
+
+    fn extract(&self, images: &Tensor, train: bool) -> Representation {
+        self.forward(images, train)
+    }
+
+    fn folded(&self, kind: Kind) -> Option<Box<dyn Extractor>> {
+        let block = |block: &Block<ConvNorm>| Block {
+            expand: block.expand.as_ref().map(|expand| expand.folded(kind)),
+            each: block.each.folded(kind),
+            project: block.project.folded(kind),
+            around: block.around,
+        };
+        Some(no_grad(|| {
+            Box::new(Net {
+                first: self.first.folded(kind),
+                blocks: self.blocks.iter().map(block).collect(),
+                last: self.last.folded(kind),
+                kind: Some(kind),
+            }) as Box<dyn Extractor>
+        }))
+    }
+}
+
+impl Extractor for Net<Folded> {
+    fn width(&self) -> usize {
+        LAST as usize
+    }
+
+    /// Never trains, whatever `train` says: it is made for looking.
+    fn extract(&self, images: &Tensor, _train: bool) -> Representation {
+        self.forward(images, false)
+    }
+}
