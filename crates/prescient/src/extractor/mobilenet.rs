@@ -70,7 +70,8 @@ impl Convolve for Folded {
 }
 
 fn relu6(mut x: Tensor) -> Tensor {
-    x.clamp_(0, 6)
+    // Our GPU kernel of BatchNorm may keep its result for the way back: then it is not overwritten.
+    if x.requires_grad() { x.clamp(0, 6) } else { x.clamp_(0, 6) }
 }
 
 impl Net {
