@@ -70,7 +70,7 @@ impl Convolve for Folded {
 }
 
 fn relu6(mut x: Tensor) -> Tensor {
-    // Our GPU kernel of BatchNorm may keep its result for the way back: then it is not overwritten.
+    // What takes part in gradients is not overwritten: some ways back through BatchNorm need its result.
     if x.requires_grad() { x.clamp(0, 6) } else { x.clamp_(0, 6) }
 }
 
