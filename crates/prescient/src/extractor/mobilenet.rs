@@ -70,7 +70,8 @@ impl Convolve for Folded {
 }
 
 fn relu6(mut x: Tensor) -> Tensor {
-    x.clamp_(0, 6)
+    // What takes part in gradients is not overwritten: some ways back through BatchNorm need its result.
+    if x.requires_grad() { x.clamp(0, 6) } else { x.clamp_(0, 6) }
 }
 
 impl Net {
