@@ -23,6 +23,8 @@ const FILES: &[(&str, &str)] = files![
     "demo-base",
     "demo-ghost",
     "own-photos",
+    "awa43-closed",
+    "animals50-closed",
     "mnist-podnet",
     "mnist3-podnet",
     "mnist3-ghost",

@@ -89,7 +89,7 @@ pub fn fit(sums: &Sums, information: &Information, target: Target) -> Result<Fit
     no_grad(|| {
         let mut given = Given::new(sums, information)?;
         let ghosts = given.likenesses.take();
-        let base = given.best(None, Target::None)?;
+        let base = given.best(None, target)?;
         let Some(likenesses) = ghosts else {
             let worth = given.worth(sums, information, &base, None)?;
             return Ok(given.fitted(base, worth));
