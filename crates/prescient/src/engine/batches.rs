@@ -55,7 +55,8 @@ impl Preprocessing {
 
     /// A digest of what pixels are multiplied by and added to.
     pub fn digest(&self) -> Result<String, LearnError> {
-        let numbers = [&self.scale, &self.bias].map(|tensor| Vec::<f32>::try_from(tensor.to_device(Device::Cpu).view([-1])));
+        let numbers =
+            [&self.scale, &self.bias].map(|tensor| Vec::<f32>::try_from(tensor.to_device(Device::Cpu).view([-1])));
         let [scale, bias] = numbers;
         let bytes: Vec<u8> = scale?.into_iter().chain(bias?).flat_map(f32::to_le_bytes).collect();
         Ok(blake3::hash(&bytes).to_hex()[..16].to_owned())

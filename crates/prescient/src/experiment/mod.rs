@@ -196,9 +196,12 @@ impl Experiment {
             LearnerKind::Ghost => {
                 Box::new(GhostLearner::new(recipe.learn_settings(&sealed), sealed, self.seeds(), self.device)?)
             }
-            LearnerKind::ClosedForm => {
-                Box::new(ClosedFormLearner::new(recipe.closed_form_settings(&sealed), sealed, self.seeds(), self.device)?)
-            }
+            LearnerKind::ClosedForm => Box::new(ClosedFormLearner::new(
+                recipe.closed_form_settings(&sealed),
+                sealed,
+                self.seeds(),
+                self.device,
+            )?),
         })
     }
 

@@ -10,8 +10,8 @@ use crate::experiment::preset::{self, Preset};
 use crate::experiment::{check, keys};
 use crate::ghost::GeneratorKind;
 use crate::learner::{
-    CalibrateSettings, ClosedFormSettings, CompleteSettings, FinetuneSettings, GhostSettings, LearnSettings, LearnerKind,
-    ModelSettings, Oracle, Target, TrainSettings,
+    CalibrateSettings, ClosedFormSettings, CompleteSettings, FinetuneSettings, GhostSettings, LearnSettings,
+    LearnerKind, ModelSettings, Oracle, Target, TrainSettings,
 };
 use crate::loss::LossSettings;
 use crate::memory::MemorySettings;
@@ -128,9 +128,11 @@ impl Recipe {
             path: path.to_owned(),
             reason: error.to_string().trim_end().to_owned(),
         })?;
-        keys::check(&table).and_then(|()| keys::check_learner(&table)).map_err(|fault| match line_of(text, &fault.key) {
-            Some(line) => RecipeError::Key { path: path.to_owned(), line, reason: fault.reason },
-            None => RecipeError::Syntax { path: path.to_owned(), reason: fault.reason },
+        keys::check(&table).and_then(|()| keys::check_learner(&table)).map_err(|fault| {
+            match line_of(text, &fault.key) {
+                Some(line) => RecipeError::Key { path: path.to_owned(), line, reason: fault.reason },
+                None => RecipeError::Syntax { path: path.to_owned(), reason: fault.reason },
+            }
         })?;
         Ok(table)
     }

@@ -5,8 +5,8 @@ use crate::data::{Image, Sample, View};
 use crate::engine::Preprocessing;
 use crate::engine::norm::unit_rows;
 use crate::error::LearnError;
-use crate::extractor::feature_cache::{FeatureCache, features_root};
 use crate::extractor::Network;
+use crate::extractor::feature_cache::{FeatureCache, features_root};
 use crate::learner::{Event, Observer};
 use crate::protocol::{TaskData, Usage};
 use rayon::prelude::*;
@@ -53,7 +53,8 @@ impl FrozenFeatures {
                 let pixels = (!cache.has(&photo)).then(|| rendered(&image, view));
                 Ok((photo, pixels))
             };
-            let seen: Vec<(blake3::Hash, Option<Vec<u8>>)> = samples.par_iter().map(see).collect::<Result<_, LearnError>>()?;
+            let seen: Vec<(blake3::Hash, Option<Vec<u8>>)> =
+                samples.par_iter().map(see).collect::<Result<_, LearnError>>()?;
             self.look(network, input, &seen)?;
             for (photo, _) in seen {
                 assert!(self.cache.append(&photo, &mut values), "it was just looked at");
@@ -105,5 +106,10 @@ fn about(network: &Network, input: &Preprocessing) -> Result<String, LearnError>
     let (digest, kind) = (network.digest()?, network.image_kind());
     let exported = network.kind().provenance()?.map(|provenance| provenance.digest).unwrap_or_default();
     let normalization = input.digest()?;
-    Ok(format!("1 {} {exported} {digest} {}/{} {normalization} mirrored unit {kind:?} {device}", network.kind().name(), view.size, view.resize))
+    Ok(format!(
+        "1 {} {exported} {digest} {}/{} {normalization} mirrored unit {kind:?} {device}",
+        network.kind().name(),
+        view.size,
+        view.resize
+    ))
 }

@@ -171,7 +171,8 @@ impl<'a> Question<'a> {
     fn own_distances(&self, places: &[usize], means: &Tensor) -> Tensor {
         let places = rows(places);
         let apart = self.sample.index_select(0, &places) - means;
-        let along = (self.away.index_select(0, &places) * &apart).sum_dim_intlist([1i64].as_slice(), false, Kind::Double);
+        let along =
+            (self.away.index_select(0, &places) * &apart).sum_dim_intlist([1i64].as_slice(), false, Kind::Double);
         squared(&apart) + along.square() * self.factor.index_select(0, &places)
     }
 
@@ -214,7 +215,8 @@ pub(super) fn calibrate(
     let many = |class: usize| question.counts[class] >= MANY;
     let players = (0..seen).filter(|&class| many(class)).count();
     let enough = players >= PLAYERS;
-    let plays = |place: &usize| question.counts[question.truth[*place]] >= 2.0 && (!enough || many(question.truth[*place]));
+    let plays =
+        |place: &usize| question.counts[question.truth[*place]] >= 2.0 && (!enough || many(question.truth[*place]));
     let cast: Vec<usize> = all.iter().copied().filter(plays).collect();
     let known = |place: &usize| {
         let class = question.truth[*place];
@@ -304,7 +306,8 @@ impl Stage<'_> {
             picks.extend((1..=count).map(|step| first + (place - first + step) % (next - first)));
             taken.push(count);
         }
-        let owners: Vec<usize> = taken.iter().enumerate().flat_map(|(row, &count)| std::iter::repeat_n(row, count)).collect();
+        let owners: Vec<usize> =
+            taken.iter().enumerate().flat_map(|(row, &count)| std::iter::repeat_n(row, count)).collect();
         let sample = self.question.sample.index_select(0, &rows(&picks));
         let sum = self.prior(&truth).index_add(0, &rows(&owners), &sample);
         let known = column(&taken.iter().map(|&count| count as f64).collect::<Vec<_>>()) + self.kappa;
@@ -325,7 +328,8 @@ impl Stage<'_> {
         let misses = ghosts.misses.index_select(0, &classes);
         let shares = ghosts.shares.index_select(1, &classes).tr();
         let dot = |a: &Tensor, b: &Tensor| (a * b).sum_dim_intlist([1i64].as_slice(), true, Kind::Double);
-        let plain = squared(&x).unsqueeze(1) + squared(&ghosts.unseen).unsqueeze(0) - x.matmul(&ghosts.unseen.tr()) * 2.0;
+        let plain =
+            squared(&x).unsqueeze(1) + squared(&ghosts.unseen).unsqueeze(0) - x.matmul(&ghosts.unseen.tr()) * 2.0;
         let moved = (dot(&x, &misses) - misses.matmul(&ghosts.unseen.tr())) * &shares * 2.0
             + shares.square() * squared(&misses).unsqueeze(1);
         let along = dot(&away, &x) - away.matmul(&ghosts.unseen.tr()) + &shares * dot(&away, &misses);
@@ -400,7 +404,8 @@ impl Part {
         self.truth.iter().for_each(|&class| *images.entry(class).or_default() += 1.0);
         let mut changes = vec![0.0; offsets.len() + 1];
         for (&(from, to), class) in self.right.iter().zip(&self.truth) {
-            let (first, last) = (offsets.partition_point(|offset| *offset <= from), offsets.partition_point(|offset| *offset < to));
+            let (first, last) =
+                (offsets.partition_point(|offset| *offset <= from), offsets.partition_point(|offset| *offset < to));
             if first < last {
                 let weight = 1.0 / (images[class] * images.len() as f64);
                 changes[first] += weight;
@@ -408,7 +413,13 @@ impl Part {
             }
         }
         let mut sum = 0.0;
-        changes[..offsets.len()].iter().map(|change| { sum += change; sum }).collect()
+        changes[..offsets.len()]
+            .iter()
+            .map(|change| {
+                sum += change;
+                sum
+            })
+            .collect()
     }
 }
 
@@ -458,9 +469,8 @@ fn best_offset(parts: &[Part], target: Target) -> f64 {
     let smooth = |place: usize| {
         let weight = |other: usize| (-0.5 * ((other as f64 - place as f64) * 0.5).powi(2)).exp();
         let near = place.saturating_sub(8)..(place + 9).min(worth.len());
-        let (sum, weights) = near.fold((0.0, 0.0), |(sum, weights), other| {
-            (sum + weight(other) * worth[other], weights + weight(other))
-        });
+        let (sum, weights) = near
+            .fold((0.0, 0.0), |(sum, weights), other| (sum + weight(other) * worth[other], weights + weight(other)));
         sum / weights
     };
     let smoothed: Vec<f64> = match target {

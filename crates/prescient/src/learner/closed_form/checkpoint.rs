@@ -42,7 +42,8 @@ pub(super) fn save(network: &Network, sums: &Sums, folder: &Path) -> Result<(), 
     if !totals.is_empty() {
         tensors.insert("sums".to_owned(), Tensor::stack(&totals, 0));
     }
-    let grams: Option<Vec<Tensor>> = sums.classes().values().map(|class| class.gram().map(Tensor::shallow_clone)).collect();
+    let grams: Option<Vec<Tensor>> =
+        sums.classes().values().map(|class| class.gram().map(Tensor::shallow_clone)).collect();
     if let Some(grams) = grams.filter(|grams| !grams.is_empty()) {
         tensors.insert("grams".to_owned(), Tensor::stack(&grams, 0));
     }
@@ -86,7 +87,9 @@ pub(super) fn load(network: &mut Network, folder: &Path) -> Result<Sums, RunErro
         let rows = photos.into_iter().zip(sample.by_ref().map(<[f32]>::to_vec)).collect();
         let total = totals.as_ref().expect("there are classes").get(row as i64).copy();
         let gram = grams.as_ref().map(|grams| grams.get(row as i64).copy());
-        if class.photos == 0 || known.insert(class.name.clone(), ClassSums::from_parts(class.photos, total, rows, gram)).is_some() {
+        if class.photos == 0
+            || known.insert(class.name.clone(), ClassSums::from_parts(class.photos, total, rows, gram)).is_some()
+        {
             return Err(damaged(format!("`{}`: expected each class once, with photos", class.name)));
         }
     }

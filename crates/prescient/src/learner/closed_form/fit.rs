@@ -119,7 +119,12 @@ impl<'a> Given<'a> {
         let seen: Vec<&str> = sums.classes().keys().map(String::as_str).collect();
         let describable = !information.is_empty() && seen.len() >= 2;
         let unseen: Vec<&str> = match describable {
-            true => information.names().iter().map(String::as_str).filter(|name| !sums.classes().contains_key(*name)).collect(),
+            true => information
+                .names()
+                .iter()
+                .map(String::as_str)
+                .filter(|name| !sums.classes().contains_key(*name))
+                .collect(),
             false => Vec::new(),
         };
         let spectrum = Spectrum::new(sums, &means)?;
@@ -131,7 +136,8 @@ impl<'a> Given<'a> {
                 truth.push(row);
             }
         }
-        let sample = Tensor::from_slice(&values).to_kind(Kind::Double).reshape([truth.len() as i64, sums.width() as i64]);
+        let sample =
+            Tensor::from_slice(&values).to_kind(Kind::Double).reshape([truth.len() as i64, sums.width() as i64]);
         let likenesses = describable.then(|| information.likenesses(&seen, &unseen));
         let (means, sample) = (means.matmul(&spectrum.axes), sample.matmul(&spectrum.axes));
         Ok(Self { seen, unseen, spectrum, means, counts, sample, truth, likenesses })
@@ -153,7 +159,12 @@ impl<'a> Given<'a> {
         Ok(tried.swap_remove(if gain.mean > gain.error { best } else { 0 }))
     }
 
-    fn try_shrinkage(&self, shrinkage: f64, likenesses: Option<&Likenesses>, target: Target) -> Result<Tried, LearnError> {
+    fn try_shrinkage(
+        &self,
+        shrinkage: f64,
+        likenesses: Option<&Likenesses>,
+        target: Target,
+    ) -> Result<Tried, LearnError> {
         let scales = self.spectrum.scales(shrinkage);
         let question = Question::new(
             &self.means * &scales,

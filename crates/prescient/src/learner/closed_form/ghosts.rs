@@ -80,7 +80,8 @@ impl Tried {
         let doubt = counts.reciprocal() * kappa + 1.0;
         let inverse = (&likenesses.seen + (&doubt * ridge).diag(0)).f_inverse()?;
         let misses = inverse.matmul(means) / inverse.diagonal(0, 0, 1).unsqueeze(1);
-        let errors = misses.square().sum_dim_intlist([1i64].as_slice(), false, Kind::Double) - counts.reciprocal() * noise;
+        let errors =
+            misses.square().sum_dim_intlist([1i64].as_slice(), false, Kind::Double) - counts.reciprocal() * noise;
         let trust = doubt.reciprocal();
         let error = (errors * &trust).sum(Kind::Double) / trust.sum(Kind::Double);
         Ok(Self { error: error.double_value(&[]), ridge, inverse, misses })

@@ -104,8 +104,7 @@ impl ClosedFormLearner {
     fn predictor(&self, task: Task<'_>, fitted: &Fitted) -> Result<Predictor, LearnError> {
         let ClosedFormSettings { extractor, view, normalization, compute, .. } = &self.settings;
         let (scenario, catalogue) = (task.scenario(), self.sealed.catalogue());
-        let classes: Vec<String> =
-            scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect();
+        let classes: Vec<String> = scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect();
         let competing = if fitted.guesses() { classes.len() } else { task.seen().len() };
         let head = Head::Gaussian(fitted.head(&classes[..competing]));
         let about = About {
