@@ -24,7 +24,7 @@ impl MadeUp {
                 subset,
                 index: u32::try_from(index).expect("fewer than 2³² images"),
                 // In even shares, class after class.
-                class: ClassId((index * usize::from(classes) / count) as u16),
+                class: ClassId((index * usize::from(classes) / count) as u32),
             };
             (0..count).map(one).collect()
         };

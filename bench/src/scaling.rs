@@ -86,7 +86,7 @@ fn generators(device: Device) -> Growth {
         let attributes = Tensor::rand([i64::from(classes) + 1, 85], options);
         let settings = Gmmn { epochs, lr: 1e-5, ..Default::default() };
         let bank: FeatureBank =
-            (0..classes).map(|class| (Slot(class), Tensor::rand([features, 512], options))).collect();
+            (0..classes).map(|class| (Slot(u32::from(class)), Tensor::rand([features, 512], options))).collect();
         let mut generator =
             GeneratorKind::Gmmn(settings).build(&attributes, 512, 1, true).expect("a GMMN is a generator");
         generator.fit(&bank, 1, &mut |_, _| ());

@@ -105,7 +105,7 @@ pub fn read(source: &AttributeSource) -> Result<Catalogue, DataError> {
     check(&catalogue, &path)?;
     Ok(match extension {
         "csv" => catalogue,
-        _ => catalogue.from_source(&name),
+        _ => catalogue.called_after(&name),
     })
 }
 

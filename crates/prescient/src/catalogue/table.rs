@@ -52,7 +52,7 @@ impl Catalogue {
     }
 
     /// The same from a source called `name`.
-    pub(super) fn from_source(mut self, name: &str) -> Self {
+    pub(super) fn called_after(mut self, name: &str) -> Self {
         self.blocks.iter_mut().for_each(|block| block.name = name.to_owned());
         self
     }
@@ -139,7 +139,7 @@ impl Catalogue {
             descriptions.map(|texts| words::embedded(&names, &texts, &source, BlockKind::Text)).transpose()?;
         let width = attribute_names.len();
         let rows = (0..names.len()).map(|row| attributes[row * width..][..width].to_vec()).collect();
-        let numbers = Self::new(names, attribute_names, rows).from_source(&source);
+        let numbers = Self::new(names, attribute_names, rows).called_after(&source);
         Ok(match described {
             Some(described) => numbers.joined(&described),
             None => numbers,

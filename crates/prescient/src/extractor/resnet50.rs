@@ -31,7 +31,7 @@ const BLOCKS: [usize; 4] = [3, 4, 6, 3];
 const WIDTH: i64 = 64;
 /// How much wider a block is outside.
 const EXPANSION: i64 = 4;
-const FEATURES: usize = (WIDTH * EXPANSION << 3) as usize;
+const FEATURES: usize = ((WIDTH * EXPANSION) << 3) as usize;
 
 #[derive(Debug)]
 struct Block {

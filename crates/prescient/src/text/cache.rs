@@ -15,7 +15,7 @@ fn path(found: &Found, texts: &[String]) -> PathBuf {
     for text in texts {
         hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
     }
-    found.folder.join("embeddings").join(hasher.finalize().to_hex()[..32].to_owned())
+    found.folder.join("embeddings").join(&hasher.finalize().to_hex()[..32])
 }
 
 /// What was kept of `texts`, if it is whole.
