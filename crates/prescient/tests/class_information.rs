@@ -21,7 +21,9 @@ fn row<'a>(catalogue: &'a Catalogue, class: &str) -> &'a [f32] {
 fn xlsa17_agrees_with_awa2() {
     let Some(folder) = real_data("awa2") else { return };
     let own = read(&source(folder.join("predicate-matrix-continuous.txt"))).unwrap();
-    assert_eq!(read(&source(&folder)).unwrap(), own, "a folder is its continuous matrix");
+    let whole = read(&source(&folder)).unwrap();
+    assert!(whole.rows().eq(own.rows()), "a folder is its continuous matrix");
+    assert_eq!(whole.attribute_names(), own.attribute_names());
     let original =
         AttributeSource { variable: Some("original_att".to_owned()), ..source(folder.join("att_splits.mat")) };
     let original = read(&original).unwrap();

@@ -273,7 +273,7 @@ fn what_is_wrong_with_a_predictor_is_told() {
         write_tensors(&folder.join("predictor.safetensors"), &BTreeMap::from([("proxies".to_owned(), proxies)]))
             .unwrap();
     };
-    named(broken.says(other_width), "predictor.safetensors", "expected at most 8 × 16 proxies");
+    named(broken.says(other_width), "predictor.safetensors", "expected rows of 16 numbers");
 
     let task = |number| Predictor::load_on(&out, Some(number), Device::Cpu).map(|_| ()).unwrap_err();
     assert!(matches!(task(4), RunError::NoSuchTask { task: 4, finished: 3 }), "{}", task(4));

@@ -6,7 +6,7 @@ use crate::experiment::keys;
 use crate::experiment::recipe::{ImageSettings, Recipe};
 use crate::extractor::ExtractorKind;
 use crate::ghost::GeneratorKind;
-use crate::learner::{LearnerKind, Oracle};
+use crate::learner::Oracle;
 use crate::loss::{DistillationKind, Pod};
 use toml::Table;
 
@@ -102,7 +102,7 @@ pub(super) fn check_input(recipe: &Recipe, channels: Channels) -> Result<(), Rec
         return wrong("images", "given", "none of its keys: features are not cropped, mirrored, resized or normalized");
     }
     match recipe.loss.distillation {
-        _ if recipe.learner == LearnerKind::ClosedForm => Ok(()),
+        _ if recipe.learner.is_closed_form() => Ok(()),
         DistillationKind::Pod(Pod { weight, .. }) if rows && weight != 0.0 => wrong(
             "loss.distillation.weight",
             weight,

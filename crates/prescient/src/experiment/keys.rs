@@ -112,11 +112,7 @@ pub const KEYS: &[Key] = &[
         "share of the training images that is held out and tested on instead of the test images, to choose settings",
     )
     .unset("test images are used"),
-    key(
-        "learner.kind",
-        Choice(&["ghost", "closed-form"]),
-        "the paper's Ghost model, or means and one covariance on a frozen extractor",
-    ),
+    key("learner.kind", Choice(&["ghost", "closed-form"]), "the paper's model, or closed form on frozen features"),
     key("model.extractor.kind", Choice(EXTRACTORS), "the feature extractor"),
     key(
         "model.extractor.weights",
@@ -216,12 +212,8 @@ pub const KEYS: &[Key] = &[
     key("complete.lr", NOT_NEGATIVE, "Adam's learning rate"),
     key("complete.batch_size", Whole(1, MANY), "features a step"),
     key("complete.seen_only", Flag, "the control: the same stage without ghosts, on seen classes"),
-    key(
-        "calibrate.target",
-        Choice(&["accuracy", "balance", "price", "none"]),
-        "what the offset of seen classes is chosen for",
-    )
-    .unset("closed-form: `accuracy`; ghost: `price` where `max_seen_drop` is above 0, else `none`"),
+    key("calibrate.target", Choice(&["accuracy", "balance", "price", "none"]), "what the offset is chosen for")
+        .unset("closed-form: `accuracy`; ghost: `price` where `max_seen_drop` is above 0, else `none`"),
     key(
         "calibrate.max_seen_drop",
         Number(Included(0.0), Excluded(1.0)),

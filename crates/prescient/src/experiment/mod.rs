@@ -193,10 +193,10 @@ impl Experiment {
         }
         let (recipe, sealed) = (&self.recipe, self.sealed.clone());
         Ok(match recipe.learner {
-            LearnerKind::Ghost => {
+            LearnerKind::Ghost(_) => {
                 Box::new(GhostLearner::new(recipe.learn_settings(&sealed), sealed, self.seeds(), self.device)?)
             }
-            LearnerKind::ClosedForm => Box::new(ClosedFormLearner::new(
+            LearnerKind::ClosedForm(_) => Box::new(ClosedFormLearner::new(
                 recipe.closed_form_settings(&sealed),
                 sealed,
                 self.seeds(),

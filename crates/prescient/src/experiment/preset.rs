@@ -212,6 +212,7 @@ mod tests {
             ("data.train", "150"),
             ("data.test", "40"),
             ("scenario.order", "\"listed\""),
+            ("learner.kind", "\"ghost\""),
             ("model.extractor.stem", "\"small\""),
             ("model.learned_scale", "true"),
             ("loss.distillation.flat", "1.0"),

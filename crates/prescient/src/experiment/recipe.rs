@@ -146,7 +146,7 @@ impl Recipe {
     /// The recipe as TOML, with nothing left to its preset; without the keys of a learner that it does not use.
     pub fn to_toml(&self) -> String {
         let mut table = Table::try_from(self).expect("a recipe is plain data");
-        if self.learner == LearnerKind::ClosedForm {
+        if self.learner.is_closed_form() {
             table.retain(|key, _| !keys::OF_THE_GHOST_LEARNER.contains(&key));
         }
         toml::to_string(&table).expect("a recipe is plain data")

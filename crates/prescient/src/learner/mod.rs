@@ -46,14 +46,31 @@ pub trait Learner {
 }
 
 /// Which learner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LearnerKind {
     /// The paper's model: the extractor is trained task by task.
-    #[default]
-    Ghost,
+    Ghost(Plain),
     /// Means and one covariance on a frozen extractor.
-    ClosedForm,
+    ClosedForm(Plain),
+}
+
+/// A learner without settings of its own; a type, so that a typo is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plain {}
+
+impl Default for LearnerKind {
+    fn default() -> Self {
+        Self::Ghost(Plain {})
+    }
+}
+
+impl LearnerKind {
+    /// Whether it is the closed form.
+    pub fn is_closed_form(self) -> bool {
+        matches!(self, Self::ClosedForm(_))
+    }
 }
 
 /// What the offset between classes with photos and classes without is chosen for.

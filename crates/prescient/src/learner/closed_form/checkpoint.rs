@@ -12,6 +12,7 @@ use tch::{Kind, Tensor};
 
 const SUMS: &str = "sums.safetensors";
 const CLASSES: &str = "sums.json";
+const MEMORY: &str = "memory.json";
 
 /// A line for each class, in the order of the rows of the tensors.
 #[derive(Serialize, Deserialize)]
@@ -48,6 +49,9 @@ pub(super) fn save(network: &Network, sums: &Sums, folder: &Path) -> Result<(), 
         tensors.insert("grams".to_owned(), Tensor::stack(&grams, 0));
     }
     write_tensors(&folder.join(SUMS), &tensors)?;
+    // No image is kept, and the audit is to see that.
+    let memory = folder.join(MEMORY);
+    std::fs::write(&memory, "[]\n").map_err(RunError::io(&memory))?;
     let path = folder.join(CLASSES);
     let text = serde_json::to_string_pretty(&classes).expect("plain data") + "\n";
     std::fs::write(&path, text).map_err(RunError::io(&path))

@@ -1,6 +1,7 @@
 //! From sums and class information to a classifier of all classes. What could be chosen is chosen on features of seen classes.
 
-use super::calibrate::{Calibrated, Gain, Question, calibrate};
+use super::calibrate::{Question, calibrate};
+use super::choose::{Calibrated, Gain};
 use super::ghosts::Ghosts;
 use super::information::{Information, Likenesses};
 use super::spectrum::Spectrum;

@@ -11,6 +11,7 @@
 
 mod calibrate;
 mod checkpoint;
+mod choose;
 mod fit;
 mod ghosts;
 mod information;
