@@ -317,6 +317,7 @@ mod tests {
                 "kind='identity'",
             ],
         ),
+        ("learner", &["kind='ghost'", "kind='closed-form'"]),
         ("loss.distillation", &["kind='pod'", "kind='less-forget'"]),
         ("ghosts.generator", &["kind='gmmn'", "kind='gaussian'"]),
     ];
