@@ -19,6 +19,7 @@ use crate::engine::Pass;
 use crate::error::LearnError;
 use crate::evaluation::{Answers, Best, harmonic};
 use crate::ghost::FeatureBank;
+use crate::learner::Target;
 use crate::learner::evaluate::extend;
 use crate::predictor::Calibration;
 use tch::{Device, Kind, Tensor, no_grad};
@@ -84,7 +85,8 @@ fn harmonic_offset(
 
 /// The offset of the model's own answers; none where the paper's setting, no drop, is kept.
 fn own_offset(model: &GhostLearner, lesson: &Lesson<'_>, proxies: &Tensor) -> Result<Option<f32>, LearnError> {
-    let max_seen_drop = model.settings.calibrate.max_seen_drop;
+    let settings = &model.settings.calibrate;
+    let Target::Price(max_seen_drop) = settings.target(Target::Price(settings.max_seen_drop)) else { return Ok(None) };
     if max_seen_drop <= 0.0 {
         return Ok(None);
     }
