@@ -12,7 +12,7 @@ const WEIGHTS: &str = "minilm";
 pub struct Embedded {
     /// Each of length 1.
     pub rows: Vec<Vec<f32>>,
-    /// Which texts were longer than [`MOST_TOKENS`], and read up to there.
+    /// Which texts were longer than `MOST_TOKENS`, and read up to there.
     pub cut: Vec<usize>,
     /// A hash of the weights that made them.
     pub weights: String,
