@@ -234,5 +234,5 @@ fn the_ghost_model_learns_from_pretrained_weights() {
 #[test]
 fn an_exported_network_takes_imagenets_images_unless_told_otherwise() {
     let TorchScript { size, resize, mean, .. } = toml::from_str("path = \"f.pt\"").unwrap();
-    assert_eq!((size, resize, mean[2]), (224, 256, 0.406));
+    assert_eq!((size, resize, mean[2]), (224, 224, 0.406));
 }

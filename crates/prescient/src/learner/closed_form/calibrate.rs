@@ -2,10 +2,11 @@
 //!
 //! Seen classes play every part: with all their photos but the one that is asked about, with a few photos, and with none, as a
 //! ghost that is predicted without them. An answer is right for one interval of offsets, so one pass over all classes gives the
-//! expected accuracy of every offset at once.
+//! expected accuracy of every offset at once. Where there are classes with few photos, [`super::stand_ins`] plays them.
 
 use super::choose::{Calibrated, Part, Role, choose, right};
 use super::ghosts::Ghosts;
+use super::stand_ins::{Fold, Played, stand_ins};
 use crate::error::LearnError;
 use crate::learner::Target;
 use rayon::prelude::*;
@@ -115,6 +116,7 @@ type Classes<'a> = (&'a Tensor, &'a Tensor);
 /// Chooses the offset for `target`.
 pub(super) fn calibrate(
     question: &Question<'_>,
+    folds: &[Fold],
     ghosts: Option<&Ghosts>,
     classes: Classes<'_>,
     target: Target,
@@ -125,30 +127,43 @@ pub(super) fn calibrate(
     let scores = question.distances(&all, classes.0) * -0.5;
     let stage = Stage { question, ghosts, kappa, classes, scores, seen };
 
-    let many = |class: usize| question.counts[class] >= MANY;
-    let players = (0..seen).filter(|&class| many(class)).count();
-    let enough = players >= PLAYERS;
-    let plays =
-        |place: &usize| question.counts[question.truth[*place]] >= 2.0 && (!enough || many(question.truth[*place]));
-    let cast: Vec<usize> = all.iter().copied().filter(plays).collect();
+    let players = players(&question.counts);
+    let enough = players.len() >= PLAYERS;
+    let many = |class: usize| !enough || question.counts[class] >= MANY;
     let known = |place: &usize| {
         let class = question.truth[*place];
-        (many(class) || !enough) && (question.counts[class] >= 2.0 || kappa > 0.0)
+        many(class) && (question.counts[class] >= 2.0 || kappa > 0.0)
     };
     let mut parts = Vec::new();
     let themselves: Vec<usize> = all.iter().copied().filter(known).collect();
     if !themselves.is_empty() {
-        parts.push(stage.themselves(themselves, if enough { players } else { seen } as f64)?);
+        parts.push(stage.themselves(themselves, if enough { players.len() } else { seen } as f64)?);
     }
-    if enough {
-        for (photos, share) in few(&question.counts) {
-            parts.push(stage.with_few(&cast, photos, share)?);
-        }
+    let ghosts = ghosts.filter(|_| unseen > 0);
+    if !folds.is_empty() {
+        let mut played = few(&question.counts);
+        played.extend(ghosts.map(|_| (0, unseen as f64)));
+        let played = Played { counts: &question.counts, noise: question.noise, players: &players, photos: &played };
+        parts.extend(stand_ins(folds, stage.ghosts, classes.1, &played)?);
+        return Ok(choose(&parts, target));
     }
-    if let Some(ghosts) = ghosts.filter(|_| unseen > 0 && !cast.is_empty()) {
+    let plays = |place: &usize| question.counts[question.truth[*place]] >= 2.0 && many(question.truth[*place]);
+    let cast: Vec<usize> = all.iter().copied().filter(plays).collect();
+    if let Some(ghosts) = ghosts.filter(|_| !cast.is_empty()) {
         parts.push(stage.without_photos(&cast, ghosts, unseen as f64)?);
     }
     Ok(choose(&parts, target))
+}
+
+/// The classes that can play classes with fewer photos.
+fn players(counts: &[f64]) -> Vec<usize> {
+    (0..counts.len()).filter(|&class| counts[class] >= MANY).collect()
+}
+
+/// Whether there are classes with few photos, and others that can play them.
+pub(super) fn plays_few(counts: &[f64]) -> bool {
+    let players = players(counts).len();
+    players >= PLAYERS && players < counts.len()
 }
 
 /// The numbers of photos of classes with few, and how many classes each stands for.
@@ -205,27 +220,6 @@ impl Stage<'_> {
             - self.question.sample.index_select(0, &place);
         let mean = (self.prior(&truth) + sum) / known.unsqueeze(1);
         self.part(Role::Itself, &places, truth, (&mean, &known), None, share)
-    }
-
-    /// Classes with many photos play classes with a few.
-    fn with_few(&self, cast: &[usize], photos: usize, share: f64) -> Result<Part, LearnError> {
-        let truth = self.truth(cast);
-        let start = |class: usize| self.question.truth.partition_point(|&other| other < class);
-        let mut picks = Vec::with_capacity(cast.len() * photos);
-        let mut taken = Vec::with_capacity(cast.len());
-        for (&place, &class) in cast.iter().zip(&truth) {
-            let (first, next) = (start(class), start(class + 1));
-            let count = photos.min(next - first - 1);
-            picks.extend((1..=count).map(|step| first + (place - first + step) % (next - first)));
-            taken.push(count);
-        }
-        let owners: Vec<usize> =
-            taken.iter().enumerate().flat_map(|(row, &count)| std::iter::repeat_n(row, count)).collect();
-        let sample = self.question.sample.index_select(0, &rows(&picks));
-        let sum = self.prior(&truth).index_add(0, &rows(&owners), &sample);
-        let known = column(&taken.iter().map(|&count| count as f64).collect::<Vec<_>>()) + self.kappa;
-        let mean = sum / known.clamp_min(1e-12).unsqueeze(1);
-        self.part(Role::Few(photos), cast, truth, (&mean, &known), None, share)
     }
 
     /// Every seen class plays a class without photos: ghosts are predicted without it.

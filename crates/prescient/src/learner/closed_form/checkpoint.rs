@@ -1,6 +1,6 @@
 //! The sums between two tasks, as files: tensors as safetensors, counts and digests as JSON.
 
-use super::sums::{ClassSums, Sums};
+use super::sums::{ClassSums, FOLDS, Sums};
 use crate::engine::{TensorFile, write_tensors};
 use crate::error::RunError;
 use crate::extractor::Network;
@@ -24,6 +24,21 @@ struct Class {
     sample: Vec<String>,
 }
 
+/// The upper half of a symmetric matrix, `[width·(width + 1)/2]`, row by row.
+fn upper(matrix: &Tensor) -> Tensor {
+    let width = matrix.size()[0];
+    let places = Tensor::triu_indices(width, width, 0, (Kind::Int64, tch::Device::Cpu));
+    matrix.index(&[Some(places.get(0)), Some(places.get(1))])
+}
+
+/// The symmetric matrix of an upper half.
+fn whole(upper: &Tensor, width: i64) -> Tensor {
+    let places = Tensor::triu_indices(width, width, 0, (Kind::Int64, tch::Device::Cpu));
+    let matrix = Tensor::zeros([width, width], (upper.kind(), tch::Device::Cpu));
+    let matrix = matrix.index_put(&[Some(places.get(0)), Some(places.get(1))], upper, false);
+    &matrix + matrix.triu(1).tr()
+}
+
 /// Writes all that the next task needs into `folder`.
 pub(super) fn save(network: &Network, sums: &Sums, folder: &Path) -> Result<(), RunError> {
     let weights = network.variables().into_iter().map(|(name, tensor)| (format!("{EXTRACTOR}{name}"), tensor));
@@ -37,16 +52,15 @@ pub(super) fn save(network: &Network, sums: &Sums, folder: &Path) -> Result<(), 
         classes.push(Class { name: name.clone(), photos: class.count, sample: class.sample.keys().map(hex).collect() });
     }
     let mut tensors = BTreeMap::from([
-        ("gram".to_owned(), sums.gram().shallow_clone()),
+        ("grams".to_owned(), Tensor::stack(&sums.grams().iter().map(upper).collect::<Vec<_>>(), 0)),
         ("sample".to_owned(), Tensor::from_slice(&sample).reshape([-1, width])),
     ]);
     if !totals.is_empty() {
         tensors.insert("sums".to_owned(), Tensor::stack(&totals, 0));
     }
-    let grams: Option<Vec<Tensor>> =
-        sums.classes().values().map(|class| class.gram().map(Tensor::shallow_clone)).collect();
-    if let Some(grams) = grams.filter(|grams| !grams.is_empty()) {
-        tensors.insert("grams".to_owned(), Tensor::stack(&grams, 0));
+    let own: Option<Vec<Tensor>> = sums.classes().values().map(|class| class.gram().map(upper)).collect();
+    if let Some(own) = own.filter(|own| !own.is_empty()) {
+        tensors.insert("own grams".to_owned(), Tensor::stack(&own, 0));
     }
     write_tensors(&folder.join(SUMS), &tensors)?;
     // No image is kept, and the audit is to see that.
@@ -73,13 +87,15 @@ pub(super) fn load(network: &mut Network, folder: &Path) -> Result<Sums, RunErro
             other => Err(file.damaged(format!("`{name}`: expected double precision, found {other:?}"))),
         }
     };
-    let gram = double("gram", &[width, width])?;
+    let upper = width * (width + 1) / 2;
+    let grams = double("grams", &[FOLDS as i64, upper])?;
+    let grams = (0..FOLDS as i64).map(|fold| whole(&grams.get(fold), width)).collect();
     let kept: usize = classes.iter().map(|class| class.sample.len()).sum();
     let sample = file.read("sample", Some(&[kept as i64, width]))?.to_kind(Kind::Float);
     let sample = Vec::<f32>::try_from(sample.view([-1])).map_err(|error| file.damaged(error.to_string()))?;
     let mut sample = sample.chunks(width as usize);
-    let grams = match file.names()?.iter().any(|name| name == "grams") {
-        true => Some(double("grams", &[count, width, width])?),
+    let own = match file.names()?.iter().any(|name| name == "own grams") {
+        true => Some(double("own grams", &[count, upper])?),
         false => None,
     };
     let totals = if classes.is_empty() { None } else { Some(double("sums", &[count, width])?) };
@@ -90,12 +106,12 @@ pub(super) fn load(network: &mut Network, folder: &Path) -> Result<Sums, RunErro
         let photos = photos.map_err(|_| damaged(format!("`{}`: expected digests of photos", class.name)))?;
         let rows = photos.into_iter().zip(sample.by_ref().map(<[f32]>::to_vec)).collect();
         let total = totals.as_ref().expect("there are classes").get(row as i64).copy();
-        let gram = grams.as_ref().map(|grams| grams.get(row as i64).copy());
+        let gram = own.as_ref().map(|own| whole(&own.get(row as i64), width));
         if class.photos == 0
             || known.insert(class.name.clone(), ClassSums::from_parts(class.photos, total, rows, gram)).is_some()
         {
             return Err(damaged(format!("`{}`: expected each class once, with photos", class.name)));
         }
     }
-    Ok(Sums::from_parts(width as usize, known, gram))
+    Ok(Sums::from_parts(width as usize, known, grams))
 }

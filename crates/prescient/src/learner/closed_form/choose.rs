@@ -58,6 +58,13 @@ pub(super) struct Gain {
     pub(super) seen: f64,
 }
 
+impl Gain {
+    /// Whether it is larger than its error.
+    pub(super) fn beats_chance(&self) -> bool {
+        self.mean > self.error
+    }
+}
+
 impl Calibrated {
     /// What it gains over another. Where the other does not play a part, it has no right answer there.
     pub(super) fn gain_over(&self, other: &Self) -> Gain {

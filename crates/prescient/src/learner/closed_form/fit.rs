@@ -1,11 +1,12 @@
 //! From sums and class information to a classifier of all classes. What could be chosen is chosen on features of seen classes.
 
-use super::calibrate::{Question, calibrate};
+use super::calibrate::{Question, calibrate, plays_few};
 use super::choose::{Calibrated, Gain};
+use super::covariance::{Covariance, Whitening};
 use super::ghosts::Ghosts;
 use super::information::{Information, Likenesses};
-use super::spectrum::Spectrum;
-use super::sums::Sums;
+use super::stand_ins::Fold;
+use super::sums::{FOLDS, Sums, fold};
 use crate::error::LearnError;
 use crate::evaluation::{Misleading, SourceWorth, Worth};
 use crate::learner::Target;
@@ -59,22 +60,24 @@ impl Fitted {
 struct Given<'a> {
     seen: Vec<&'a str>,
     unseen: Vec<&'a str>,
-    spectrum: Spectrum,
-    /// Means of seen classes in the axes of the covariance, `[seen, width]`.
+    covariance: Covariance,
+    /// Means of seen classes, `[seen, width]`.
     means: Tensor,
     /// `n_c`, `[seen]`.
     counts: Tensor,
-    /// Features to choose by in the axes of the covariance, `[sample, width]`.
+    /// Features to choose by, `[sample, width]`.
     sample: Tensor,
     /// The class of each, a row of `means`.
     truth: Vec<usize>,
+    /// Where classes with few photos are played: the classes fold by fold, each with the covariance of the others.
+    folds: Vec<(Covariance, Vec<usize>)>,
     likenesses: Option<Likenesses>,
 }
 
 /// One shrinkage, and how well it does.
 struct Tried {
     shrinkage: f64,
-    scales: Tensor,
+    whitening: Whitening,
     noise: f64,
     ghosts: Option<Ghosts>,
     /// Of all classes, in whitened space.
@@ -84,22 +87,55 @@ struct Tried {
     calibrated: Calibrated,
 }
 
+/// Means and features, whitened with one shrinkage.
+struct Looked<'a> {
+    shrinkage: f64,
+    whitening: Whitening,
+    question: Question<'a>,
+    folds: Vec<Fold>,
+}
+
+/// Shrinkages against each other: the first is kept unless another is better by more than its error.
+#[derive(Default)]
+struct Contest {
+    first: Option<Tried>,
+    best: Option<Tried>,
+}
+
+impl Contest {
+    fn enter(&mut self, tried: Tried) {
+        let better = |other: &Tried| tried.calibrated.accuracy > other.calibrated.accuracy;
+        match (&self.first, &self.best) {
+            (None, _) => self.first = Some(tried),
+            (_, Some(best)) if better(best) => self.best = Some(tried),
+            (Some(first), None) if better(first) => self.best = Some(tried),
+            _ => {}
+        }
+    }
+
+    fn winner(self) -> Option<Tried> {
+        let first = self.first?;
+        Some(match self.best {
+            Some(best) if best.calibrated.gain_over(&first.calibrated).beats_chance() => best,
+            _ => first,
+        })
+    }
+}
+
 /// Fits the classifier of all classes. Classes that `information` does not describe, or all where it has nothing, are known by
 /// their photos alone.
 pub fn fit(sums: &Sums, information: &Information, target: Target) -> Result<Fitted, LearnError> {
     no_grad(|| {
-        let mut given = Given::new(sums, information)?;
-        let ghosts = given.likenesses.take();
-        let base = given.best(None, target)?;
-        let Some(likenesses) = ghosts else {
+        let given = Given::new(sums, information)?;
+        let (base, guessing) = given.best(target)?;
+        let Some(guessing) = guessing else {
             let worth = given.worth(sums, information, &base, None)?;
             return Ok(given.fitted(base, worth));
         };
-        let guessing = given.best(Some(&likenesses), target)?;
         let gain = guessing.calibrated.gain_over(&base.calibrated);
         // Ghosts only where the gain to be expected is larger than its error. Where all classes have photos there is less to lose.
         let helps = match guessing.calibrated.guesses() {
-            true => gain.mean > gain.error,
+            true => gain.beats_chance(),
             false => gain.mean > -gain.error,
         };
         let mut worth = given.worth(sums, information, &guessing, Some(gain))?;
@@ -128,7 +164,7 @@ impl<'a> Given<'a> {
                 .collect(),
             false => Vec::new(),
         };
-        let spectrum = Spectrum::new(sums, &means)?;
+        let covariance = Covariance::new(sums, &means, None);
         let each = (MOST_SCORES / (seen.len() + unseen.len()) / seen.len()).max(2);
         let (mut values, mut truth) = (Vec::new(), Vec::new());
         for (row, class) in sums.classes().values().enumerate() {
@@ -140,40 +176,61 @@ impl<'a> Given<'a> {
         let sample =
             Tensor::from_slice(&values).to_kind(Kind::Double).reshape([truth.len() as i64, sums.width() as i64]);
         let likenesses = describable.then(|| information.likenesses(&seen, &unseen));
-        let (means, sample) = (means.matmul(&spectrum.axes), sample.matmul(&spectrum.axes));
-        Ok(Self { seen, unseen, spectrum, means, counts, sample, truth, likenesses })
-    }
-
-    /// The best shrinkage, with ghosts where there are likenesses.
-    fn best(&self, likenesses: Option<&Likenesses>, target: Target) -> Result<Tried, LearnError> {
-        let mut tried = Vec::new();
-        for shrinkage in SHRINKAGES {
-            tried.push(self.try_shrinkage(shrinkage, likenesses, target)?);
-        }
-        let mut best = 0;
-        for place in 1..tried.len() {
-            if tried[place].calibrated.accuracy > tried[best].calibrated.accuracy {
-                best = place;
+        let mut folds = Vec::new();
+        if plays_few(&Vec::<f64>::try_from(&counts)?) {
+            for place in 0..FOLDS {
+                let classes: Vec<usize> = (0..seen.len()).filter(|&class| fold(seen[class]) == place).collect();
+                if !classes.is_empty() {
+                    folds.push((Covariance::new(sums, &means, Some(place)), classes));
+                }
             }
         }
-        let gain = tried[best].calibrated.gain_over(&tried[0].calibrated);
-        Ok(tried.swap_remove(if gain.mean > gain.error { best } else { 0 }))
+        Ok(Self { seen, unseen, covariance, means, counts, sample, truth, folds, likenesses })
     }
 
-    fn try_shrinkage(
+    /// The best shrinkage without ghosts, and with them where there are likenesses.
+    fn best(&self, target: Target) -> Result<(Tried, Option<Tried>), LearnError> {
+        let (mut base, mut guessing) = (Contest::default(), Contest::default());
+        for shrinkage in SHRINKAGES {
+            let looked = self.look(shrinkage)?;
+            base.enter(self.try_out(&looked, None, target)?);
+            if let Some(likenesses) = &self.likenesses {
+                guessing.enter(self.try_out(&looked, Some(likenesses), target)?);
+            }
+        }
+        Ok((base.winner().expect("there are shrinkages"), guessing.winner()))
+    }
+
+    /// Means and features, whitened.
+    fn look(&self, shrinkage: f64) -> Result<Looked<'_>, LearnError> {
+        let whitening = self.covariance.whitening(shrinkage)?;
+        let question = Question::new(
+            whitening.apply(&self.means),
+            whitening.apply(&self.sample),
+            &self.truth,
+            &self.counts,
+            (1.0 - shrinkage, self.covariance.freedom),
+        )?;
+        let fold = |(covariance, classes): &(Covariance, Vec<usize>)| {
+            let whitening = covariance.whitening(shrinkage)?;
+            Ok(Fold::new(
+                whitening.apply(&self.means),
+                |rows| whitening.apply(rows),
+                (&self.sample, &self.truth),
+                classes,
+            ))
+        };
+        let folds = self.folds.iter().map(fold).collect::<Result<_, LearnError>>()?;
+        Ok(Looked { shrinkage, whitening, question, folds })
+    }
+
+    fn try_out(
         &self,
-        shrinkage: f64,
+        looked: &Looked<'_>,
         likenesses: Option<&Likenesses>,
         target: Target,
     ) -> Result<Tried, LearnError> {
-        let scales = self.spectrum.scales(shrinkage);
-        let question = Question::new(
-            &self.means * &scales,
-            &self.sample * &scales,
-            &self.truth,
-            &self.counts,
-            (1.0 - shrinkage, self.spectrum.freedom),
-        )?;
+        let Looked { shrinkage, whitening, question, folds } = looked;
         let ghosts = match likenesses {
             Some(likenesses) => Some(Ghosts::new(likenesses, &question.means, &self.counts, question.noise)?),
             None => None,
@@ -188,17 +245,18 @@ impl<'a> Given<'a> {
             known = Tensor::cat(&[&known, &unseen], 0);
         }
         let lean = question.lean(&known);
-        let calibrated = calibrate(&question, ghosts.as_ref(), (&means, &lean), target)?;
-        Ok(Tried { shrinkage, scales, noise: question.noise, ghosts, means, lean, calibrated })
+        let calibrated = calibrate(question, folds, ghosts.as_ref(), (&means, &lean), target)?;
+        let (shrinkage, whitening) = (*shrinkage, whitening.shallow_clone());
+        Ok(Tried { shrinkage, whitening, noise: question.noise, ghosts, means, lean, calibrated })
     }
 
     fn fitted(&self, best: Tried, worth: Worth) -> Fitted {
         let names = self.seen.iter().chain(&self.unseen);
         let rows = names.enumerate().map(|(row, name)| ((*name).to_owned(), row as i64)).collect();
-        let whiten = &self.spectrum.axes * best.scales.unsqueeze(0);
+        let whiten = best.whitening.matrix();
         // Features are taken from the middle of all classes: numbers stay small, and single precision exact.
         let middle = best.means.narrow(0, 0, self.seen.len() as i64).mean_dim([0i64].as_slice(), false, Kind::Double);
-        let centre = (&middle / &best.scales).unsqueeze(0).matmul(&self.spectrum.axes.tr()).squeeze_dim(0);
+        let centre = best.whitening.undo(&middle.unsqueeze(0)).squeeze_dim(0);
         // An offset between seen and unseen classes can be looked at later, and another be tried: it is kept apart. What is left
         // of the leans stays in the scores.
         let seen = self.seen.len() as i64;
@@ -218,7 +276,7 @@ impl<'a> Given<'a> {
     ) -> Result<Worth, LearnError> {
         let mut sources = Vec::new();
         if best.ghosts.is_some() {
-            let means = &self.means * &best.scales;
+            let means = best.whitening.apply(&self.means);
             for (place, name) in information.sources().iter().enumerate() {
                 let likenesses = information.only(place).likenesses(&self.seen, &[]);
                 let ghosts = Ghosts::new(&likenesses, &means, &self.counts, best.noise)?;
@@ -253,7 +311,7 @@ impl<'a> Given<'a> {
 
     /// Seen classes whose ghost lies nearer to the mean of another class than to their own, and misses by more than others.
     fn misleading(&self, best: &Tried, ghosts: &Ghosts) -> Result<Vec<Misleading>, LearnError> {
-        let means = &self.means * &best.scales;
+        let means = best.whitening.apply(&self.means);
         let squared = |rows: &Tensor| rows.square().sum_dim_intlist([1i64].as_slice(), false, Kind::Double);
         let distances = squared(&ghosts.left_out).unsqueeze(1) + squared(&means).unsqueeze(0)
             - ghosts.left_out.matmul(&means.tr()) * 2.0;

@@ -12,10 +12,11 @@
 mod calibrate;
 mod checkpoint;
 mod choose;
+mod covariance;
 mod fit;
 mod ghosts;
 mod information;
-mod spectrum;
+mod stand_ins;
 mod sums;
 
 pub use fit::{Fitted, fit};

@@ -14,6 +14,15 @@ pub(super) const SAMPLE: usize = 24;
 /// Features kept of all classes together, about: with very many classes, fewer of each.
 const SAMPLE_OF_ALL: usize = 20_000;
 
+/// Classes fall into so many folds by their names. What photos scatter by is kept fold by fold: a class that plays one with few
+/// photos must not have shaped the covariance with all of its own.
+pub(super) const FOLDS: usize = 5;
+
+/// The fold of a class.
+pub(super) fn fold(class: &str) -> usize {
+    usize::from(blake3::hash(class.as_bytes()).as_bytes()[0]) % FOLDS
+}
+
 /// What is kept of one class.
 #[derive(Debug)]
 pub struct ClassSums {
@@ -40,8 +49,8 @@ pub struct Sums {
     width: usize,
     /// By name.
     classes: BTreeMap<String, ClassSums>,
-    /// The sum of the products of all features with themselves, `[width, width]`.
-    gram: Tensor,
+    /// The sum of the products of features with themselves, fold by fold, `[width, width]` each.
+    grams: Vec<Tensor>,
     forgettable: bool,
 }
 
@@ -49,7 +58,7 @@ impl Sums {
     /// No photo yet, for features of `width` numbers. Of classes that are to be forgotten one day more must be kept:
     /// `width²` numbers each.
     pub fn new(width: usize, forgettable: bool) -> Self {
-        Self { width, classes: BTreeMap::new(), gram: square(width), forgettable }
+        Self { width, classes: BTreeMap::new(), grams: (0..FOLDS).map(|_| square(width)).collect(), forgettable }
     }
 
     /// How many numbers a feature has.
@@ -74,7 +83,9 @@ impl Sums {
             return Ok(());
         }
         let rows = features.to_kind(Kind::Double);
-        let gram = no_grad(|| rows.tr().matmul(&rows));
+        // Symmetric to the last bit.
+        let gram = no_grad(|| rows.tr().matmul(&rows).triu(0));
+        let gram = &gram + gram.triu(1).tr();
         let values = Vec::<f32>::try_from(features.to_kind(Kind::Float).contiguous().view([-1]))?;
         let sample = photos.iter().zip(values.chunks(self.width)).map(|(photo, row)| (*photo, row.to_vec())).collect();
         let one = ClassSums {
@@ -83,7 +94,7 @@ impl Sums {
             sample,
             gram: self.forgettable.then(|| gram.copy()),
         };
-        self.gram += gram;
+        self.grams[fold(class)] += gram;
         self.put(class, one);
         self.trim();
         Ok(())
@@ -95,7 +106,7 @@ impl Sums {
     /// If its features have another width: they are of another network.
     pub fn merge(&mut self, other: Self) {
         assert_eq!(self.width, other.width, "features of one network");
-        self.gram += other.gram;
+        self.grams.iter_mut().zip(other.grams).for_each(|(gram, other)| *gram += other);
         for (name, class) in other.classes {
             self.put(&name, class);
         }
@@ -107,18 +118,26 @@ impl Sums {
     /// # Panics
     /// If the sums were not made to forget.
     pub fn forget(&mut self, class: &str) -> bool {
-        let Some(class) = self.classes.remove(class) else { return false };
-        self.gram -= class.gram.expect("sums that were made to forget");
+        let Some(forgotten) = self.classes.remove(class) else { return false };
+        self.grams[fold(class)] -= forgotten.gram.expect("sums that were made to forget");
         true
     }
 
-    /// The scatter of photos around the means of their classes, `[width, width]`.
-    pub fn within(&self) -> Tensor {
-        let mut within = self.gram.copy();
-        if let Some((means, counts)) = self.means() {
-            within -= (&means * counts.unsqueeze(1)).tr().matmul(&means);
+    /// The scatter of photos around the means of their classes, `[width, width]`, and how many photos speak of it beyond one of
+    /// each class. Without the classes of a fold, where there is one.
+    pub(super) fn within(&self, without: Option<usize>) -> (Tensor, f64) {
+        let mut within = square(self.width);
+        for (_, gram) in self.grams.iter().enumerate().filter(|(place, _)| Some(*place) != without) {
+            within += gram;
         }
-        within
+        let counted: Vec<&ClassSums> =
+            self.classes.iter().filter(|(name, _)| Some(fold(name)) != without).map(|(_, class)| class).collect();
+        if !counted.is_empty() {
+            let roots: Vec<Tensor> = counted.iter().map(|class| &class.sum / (class.count as f64).sqrt()).collect();
+            let roots = Tensor::stack(&roots, 0);
+            within -= roots.tr().matmul(&roots);
+        }
+        (within, counted.iter().map(|class| class.count as f64 - 1.0).sum())
     }
 
     /// The means of all classes by name, `[classes, width]`, and how many photos each has, `[classes]`.
@@ -153,15 +172,15 @@ impl Sums {
         }
     }
 
-    /// All that it keeps, to be written: tensors by name. See [`Sums::from_parts`].
-    pub(super) fn gram(&self) -> &Tensor {
-        &self.gram
+    /// The sums of products, fold by fold, to be written.
+    pub(super) fn grams(&self) -> &[Tensor] {
+        &self.grams
     }
 
     /// From what was written.
-    pub(super) fn from_parts(width: usize, classes: BTreeMap<String, ClassSums>, gram: Tensor) -> Self {
+    pub(super) fn from_parts(width: usize, classes: BTreeMap<String, ClassSums>, grams: Vec<Tensor>) -> Self {
         let forgettable = !classes.is_empty() && classes.values().all(|class| class.gram.is_some());
-        Self { width, classes, gram, forgettable }
+        Self { width, classes, grams, forgettable }
     }
 }
 
@@ -204,11 +223,15 @@ mod tests {
         let mut sums = Sums::new(2, false);
         sums.add("a", &rows(&[[1.0, 0.0], [0.0, 1.0]]), &[photo(1), photo(2)]).expect("added");
         sums.add("b", &rows(&[[0.6, 0.8]]), &[photo(3)]).expect("added");
-        let within = Vec::<f64>::try_from(sums.within().reshape([-1])).expect("numbers");
+        let within = Vec::<f64>::try_from(sums.within(None).0.reshape([-1])).expect("numbers");
         for (found, expected) in within.iter().zip([0.5, -0.5, -0.5, 0.5]) {
             assert!((found - expected).abs() < 1e-7, "{within:?}");
         }
         assert_eq!((sums.photos(), sums.classes()["a"].count), (3, 2));
+        assert_ne!(fold("a"), fold("b"), "for what follows");
+        let (without, freedom) = sums.within(Some(fold("a")));
+        assert!(without.abs().max().double_value(&[]) < 1e-7 && freedom == 0.0);
+        assert_eq!(sums.within(Some(fold("b"))).1, 1.0);
     }
 
     #[test]
@@ -231,10 +254,10 @@ mod tests {
     fn what_is_forgotten_was_never_there() {
         let mut sums = Sums::new(2, true);
         sums.add("a", &rows(&[[1.0, 0.0], [0.0, 1.0]]), &[photo(1), photo(2)]).expect("added");
-        let before = sums.within();
+        let before = sums.within(None).0;
         sums.add("b", &rows(&[[0.6, 0.8], [0.8, 0.6]]), &[photo(3), photo(4)]).expect("added");
         assert!(sums.forget("b") && !sums.forget("b"));
-        assert!((sums.within() - before).abs().max().double_value(&[]) < 1e-9);
+        assert!((sums.within(None).0 - before).abs().max().double_value(&[]) < 1e-9);
         assert_eq!(sums.photos(), 2);
     }
 }

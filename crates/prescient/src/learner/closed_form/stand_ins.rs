@@ -1,0 +1,123 @@
+//! Classes with many photos play classes with a few, or with none.
+//!
+//! A class that stands in must not have shaped what it is judged by: the covariance is that of the classes of other folds, and
+//! every ghost is predicted without it. Photos alone would otherwise look far better with few photos than they are.
+
+use super::choose::{Part, Role, right};
+use super::ghosts::Ghosts;
+use crate::error::LearnError;
+use tch::{Kind, Tensor};
+
+/// Classes that stand in, at most: more would cost time and say nothing new.
+const MOST: usize = 200;
+
+/// The classes of one fold, seen with the covariance of all others.
+pub(super) struct Fold {
+    /// The means of all classes, whitened, `[seen, width]`.
+    means: Tensor,
+    /// Features of each class of the fold, whitened, `[sample, width]` each.
+    samples: Vec<(usize, Tensor)>,
+}
+
+impl Fold {
+    /// `sample` has a row for each feature, whose class is in `truth`, class by class.
+    pub(super) fn new(
+        means: Tensor,
+        whiten: impl Fn(&Tensor) -> Tensor,
+        (sample, truth): (&Tensor, &[usize]),
+        classes: &[usize],
+    ) -> Self {
+        let start = |class: usize| truth.partition_point(|&other| other < class) as i64;
+        let rows = |class: usize| whiten(&sample.narrow(0, start(class), start(class + 1) - start(class)));
+        Self { means, samples: classes.iter().map(|&class| (class, rows(class))).collect() }
+    }
+}
+
+/// What is played.
+pub(super) struct Played<'a> {
+    /// How many photos each seen class has.
+    pub(super) counts: &'a [f64],
+    /// The mean squared distance of a photo to the mean of its class.
+    pub(super) noise: f64,
+    /// The classes that can stand in.
+    pub(super) players: &'a [usize],
+    /// Numbers of photos, and how many classes each stands for.
+    pub(super) photos: &'a [(usize, f64)],
+}
+
+fn squared(rows: &Tensor) -> Tensor {
+    rows.square().sum_dim_intlist([1i64].as_slice(), false, Kind::Double)
+}
+
+/// Plays them all. `leans` are those of all classes, seen ones first.
+pub(super) fn stand_ins(
+    folds: &[Fold],
+    ghosts: Option<&Ghosts>,
+    leans: &Tensor,
+    played: &Played<'_>,
+) -> Result<Vec<Part>, LearnError> {
+    let role = |photos: usize| if photos == 0 { Role::Unseen } else { Role::Few(photos) };
+    let empty =
+        |&(photos, share): &(usize, f64)| Part { role: role(photos), right: Vec::new(), truth: Vec::new(), share };
+    let mut parts: Vec<Part> = played.photos.iter().map(empty).collect();
+    let leans = Vec::<f64>::try_from(leans)?;
+    let counts = Tensor::from_slice(played.counts);
+    let kappa = ghosts.map_or(0.0, |ghosts| ghosts.kappa);
+    let step = played.players.len().div_ceil(MOST).max(1);
+    let cast: Vec<usize> = played.players.iter().copied().step_by(step).collect();
+    for fold in folds {
+        let ghosts = ghosts.map(|ghosts| ghosts.seen_from(&fold.means));
+        for (class, sample) in fold.samples.iter().filter(|(class, _)| cast.binary_search(class).is_ok()) {
+            let means = match &ghosts {
+                None => fold.means.shallow_clone(),
+                Some(ghosts) => {
+                    let (misses, unseen) = ghosts.without(*class);
+                    let trust = (&counts + kappa).reciprocal() * kappa;
+                    Tensor::cat(&[&fold.means - misses * trust.unsqueeze(1), unseen], 0)
+                }
+            };
+            let scores =
+                (squared(sample).unsqueeze(1) + squared(&means).unsqueeze(0) - sample.matmul(&means.tr()) * 2.0) * -0.5;
+            let scores = Vec::<f64>::try_from(scores.contiguous().view([-1]))?;
+            let prior = ghosts.as_ref().map(|ghosts| ghosts.left_out.get(*class as i64).unsqueeze(0) * kappa);
+            for (part, &(photos, _)) in parts.iter_mut().zip(played.photos) {
+                let (sum, photos) = following(sample, photos);
+                let sum = prior.as_ref().map_or_else(|| sum.shallow_clone(), |prior| &sum + prior);
+                let known = (photos as f64 + kappa).max(1e-3);
+                let own = Vec::<f64>::try_from(squared(&(sample - sum / known)) * -0.5)?;
+                let lean = 0.5 * played.noise / known;
+                let rows = scores.chunks(leans.len()).zip(own);
+                part.right.extend(rows.map(|(row, score)| right(row, &leans, *class, (score, lean))));
+                part.truth.resize(part.right.len(), *class);
+            }
+        }
+    }
+    parts.retain(|part| !part.right.is_empty());
+    Ok(parts)
+}
+
+/// For each feature the sum of the `photos` that follow it, round the circle, and how many they are: never the feature itself.
+fn following(sample: &Tensor, photos: usize) -> (Tensor, usize) {
+    let rows = sample.size()[0];
+    let photos = photos.min(rows as usize - 1);
+    let mut sum = sample.zeros_like();
+    for step in 1..=photos as i64 {
+        sum += sample.roll([-step], [0]);
+    }
+    (sum, photos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_photos_that_follow_are_summed_round_the_circle() {
+        let sample = Tensor::from_slice(&[1.0, 10.0, 100.0]).unsqueeze(1);
+        let sums = |photos| Vec::<f64>::try_from(following(&sample, photos).0.squeeze()).expect("numbers");
+        assert_eq!(sums(1), [10.0, 100.0, 1.0]);
+        assert_eq!(sums(9), [110.0, 101.0, 11.0]);
+        assert_eq!(following(&sample, 9).1, 2);
+        assert_eq!(sums(0), [0.0; 3]);
+    }
+}
