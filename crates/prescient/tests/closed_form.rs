@@ -5,6 +5,7 @@
 mod common;
 
 use prescient::catalogue::Catalogue;
+use prescient::engine::with_seed;
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::learner::closed_form::{Information, Sums, fit};
 use prescient::learner::{Silent, Target};
@@ -26,7 +27,10 @@ struct World {
 
 impl World {
     fn new(seed: i64, seen: usize, photos: i64) -> Self {
-        tch::manual_seed(seed);
+        with_seed(seed, || Self::drawn(seen, photos))
+    }
+
+    fn drawn(seen: usize, photos: i64) -> Self {
         let draw = |rows: i64, columns: i64| Tensor::randn([rows, columns], (Kind::Float, Device::Cpu));
         let attributes = draw(CLASSES as i64, ATTRIBUTES);
         let means = attributes.matmul(&draw(ATTRIBUTES, WIDTH));

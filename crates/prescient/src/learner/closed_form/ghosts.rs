@@ -126,16 +126,13 @@ fn misses(inverse: &Tensor, means: &Tensor) -> Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn draw(rows: i64, columns: i64) -> Tensor {
-        Tensor::randn([rows, columns], (Kind::Double, tch::Device::Cpu))
-    }
+    use crate::engine::with_seed;
 
     /// Leaving a class out in closed form is the same as never having had it.
     #[test]
     fn a_class_left_out_is_as_if_it_had_never_been_there() {
-        tch::manual_seed(3);
-        let (described, means) = (draw(7, 3), draw(5, 4));
+        let draw = |rows: i64, columns: i64| Tensor::randn([rows, columns], (Kind::Double, tch::Device::Cpu));
+        let (described, means) = with_seed(3, || (draw(7, 3), draw(5, 4)));
         let likeness = described.matmul(&described.tr()) + 1.0;
         let of = |seen: &[i64]| {
             let seen = Tensor::from_slice(seen);
