@@ -226,7 +226,7 @@ fn the_ghost_model_learns_from_pretrained_weights() {
         assert!(audit(&out, false).unwrap().text().contains(says));
         let predictor = Predictor::load(&out).unwrap();
         assert_eq!((predictor.seen().len(), predictor.about().input.normalization.mean[0]), (24, 0.485));
-        assert_eq!(predictor.about().input.resize, 36);
+        assert_eq!(predictor.about().input.resize, 32);
     }
 }
 
