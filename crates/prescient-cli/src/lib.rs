@@ -1,6 +1,7 @@
 //! The command `prescient`: one file a verb.
 
 mod audit;
+mod cache;
 mod classes;
 mod compare;
 mod data;
@@ -65,6 +66,8 @@ enum Verb {
     Data(data::Data),
     /// List, fetch and check pretrained weights
     Weights(weights::Weights),
+    /// Show, check or clear the cache of features
+    Cache(cache::Cache),
     /// Show what is known of classes: which are similar, which cannot be told apart
     Classes(classes::Classes),
     /// Name the datasets, recipes, metrics and recipe keys there are
@@ -93,6 +96,7 @@ pub fn main() -> ExitCode {
         Verb::Inspect(verb) => verb.run(),
         Verb::Data(verb) => verb.run(),
         Verb::Weights(verb) => verb.run(),
+        Verb::Cache(verb) => verb.run(),
         Verb::Classes(verb) => verb.run(),
         Verb::List(verb) => verb.run(),
     };

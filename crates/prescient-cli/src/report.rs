@@ -1,6 +1,7 @@
 //! `prescient report`.
 
 use crate::{drawings, output};
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use prescient::error::Result;
 use prescient::experiment::{Record, RunFolder};
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
   prescient report runs/demo/ghost                          a table for the terminal
   prescient report runs/demo/* --format md                  tables for a README
   prescient report runs/demo/* --format csv > demo.csv      every metric after every task, a line each
+  prescient report runs/demo/* --format json                the same as one JSON document
   prescient report runs/demo/* --html                       one page with all figures: report.html
   prescient report runs/mine-seed* --html mine.html         seeds of one recipe: means and bands
   prescient report runs/demo/ghost --figures figures        every figure as an .svg file
@@ -26,7 +28,7 @@ pub(super) struct Report {
 
     /// The form of the tables
     #[arg(long, value_enum, default_value = "text", conflicts_with_all = ["html", "figures"])]
-    format: FormatName,
+    format: Form,
 
     /// Write one page that opens from disk in any browser; `report.html` unless given
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "report.html")]
@@ -61,6 +63,27 @@ impl From<FormatName> for Format {
     }
 }
 
+/// The form of a report: tables, or one document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Tables(FormatName),
+    Json,
+}
+
+impl ValueEnum for Form {
+    fn value_variants<'a>() -> &'a [Self] {
+        use FormatName::{Csv, Latex, Md, Text};
+        &[Form::Tables(Text), Form::Tables(Md), Form::Tables(Csv), Form::Tables(Latex), Form::Json]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Form::Tables(name) => name.to_possible_value(),
+            Form::Json => Some(PossibleValue::new("json").help("One document with every metric, for programs")),
+        }
+    }
+}
+
 impl Report {
     pub(super) fn run(self) -> Result<()> {
         if self.html.is_some() || self.figures.is_some() {
@@ -68,8 +91,9 @@ impl Report {
         }
         let runs = read(&self.runs)?;
         output::print(&match (&runs[..], self.format) {
-            ([(_, record)], FormatName::Text) => report::text(record),
-            (runs, format) => report::tables(runs, format.into()),
+            (runs, Form::Json) => report::json(runs),
+            ([(_, record)], Form::Tables(FormatName::Text)) => report::text(record),
+            (runs, Form::Tables(format)) => report::tables(runs, format.into()),
         })
     }
 }

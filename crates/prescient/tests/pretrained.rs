@@ -9,7 +9,7 @@ use common::{run, skip, small_recipe};
 use prescient::Predictor;
 use prescient::audit::audit;
 use prescient::engine::{Compute, write_tensors};
-use prescient::extractor::{ExtractorKind, MobileNetV2, Network, ResNet18, ResNet50, TorchScript};
+use prescient::extractor::{ExtractorKind, MobileNetV2, Network, ResNet18, ResNet50};
 use prescient::weights;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -233,6 +233,15 @@ fn the_ghost_model_learns_from_pretrained_weights() {
 /// An exported network's settings are ImageNet's unless given.
 #[test]
 fn an_exported_network_takes_imagenets_images_unless_told_otherwise() {
-    let TorchScript { size, resize, mean, .. } = toml::from_str("path = \"f.pt\"").unwrap();
-    assert_eq!((size, resize, mean[2]), (224, 224, 0.406));
+    let input = |more: &str| {
+        toml::from_str::<ExtractorKind>(&format!("kind = \"torchscript\"\npath = \"f.pt\"\n{more}"))
+            .map(|kind| kind.input().unwrap())
+    };
+    let plain = input("").unwrap();
+    assert_eq!((plain.size, plain.normalization.mean, plain.normalization.std[0]), (224, [0.485, 0.456, 0.406], 0.229));
+    for (name, mean, std) in [("clip", 0.408_210_73, 0.275_777_11), ("half", 0.5, 0.5), ("none", 0.0, 1.0)] {
+        let found = input(&format!("normalization = \"{name}\"")).unwrap().normalization;
+        assert_eq!((found.mean[2], found.std[2]), (mean, std), "{name}");
+    }
+    assert!(input("mean = [0.5, 0.5, 0.5]").is_err());
 }

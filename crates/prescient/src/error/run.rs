@@ -50,6 +50,9 @@ pub enum RunError {
         /// What is wrong with it.
         reason: String,
     },
+    /// Neither a variable nor a home folder says where features are kept.
+    #[error("no place for features: neither `PRESCIENT_FEATURES` nor `XDG_CACHE_HOME` nor `HOME` is set")]
+    NoFeatures,
     /// A page is to be written where a folder is.
     #[error("`{path}` is a folder; expected a file for the page")]
     PageIsAFolder {
@@ -127,8 +130,12 @@ impl RunError {
             Self::NotARun { .. } => "a run is a folder that `prescient run` or `prescient demo` wrote".into(),
             Self::Damaged { .. } => "the run cannot be trusted any more: run it again".into(),
             Self::DamagedCache { path, .. } => {
-                format!("delete it, and its features are computed again: `rm {}`", path.display())
+                format!(
+                    "delete it, and its features are computed again: `rm {}`, or `prescient cache clear` for all of it",
+                    path.display()
+                )
             }
+            Self::NoFeatures => "set `PRESCIENT_FEATURES` to a folder for them".into(),
             Self::PageIsAFolder { .. } => {
                 "runs come first, then the file: `prescient report RUN… --html report.html`".into()
             }

@@ -133,11 +133,9 @@ impl WeightsError {
             Self::OtherNetwork { .. } => {
                 "choose the `model.extractor.kind` that the weights were trained for; names are torchvision's".into()
             }
-            Self::Output { .. } => {
-                "export the network without its last layer, for the size of `model.extractor.size`: \
+            Self::Output { .. } => "export the network without its last layer, for the size of `images.size`: \
                                     `torch.jit.trace(model.eval(), torch.zeros(2, 3, 224, 224)).save(\"f.pt\")`"
-                    .into()
-            }
+                .into(),
             Self::Unreachable { steps, .. } => steps.clone(),
         })
     }

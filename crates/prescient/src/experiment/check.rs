@@ -46,15 +46,6 @@ fn check_pretrained(extractor: &ExtractorKind) -> Result<(), RecipeError> {
         | ExtractorKind::MobileNetV2(crate::extractor::MobileNetV2 { weights: None, freeze: Some(true) }) => {
             wrong(&key("freeze"), true, "weights beside it: `weights = \"imagenet\"`, or a file")
         }
-        ExtractorKind::TorchScript(settings) if settings.resize < settings.size => {
-            wrong(&key("resize"), settings.resize, format!("at least `model.extractor.size`, {}", settings.size))
-        }
-        ExtractorKind::TorchScript(settings)
-            if !settings.mean.iter().all(|mean| mean.is_finite())
-                || !settings.std.iter().all(|std| std.is_finite() && *std > 0.0) =>
-        {
-            wrong(&key("std"), format!("{:?}", settings.std), "three numbers above 0, for pixels from 0 to 1")
-        }
         _ => Ok(()),
     }
 }

@@ -199,8 +199,8 @@ impl Recipe {
         let images = &self.images;
         let size = images.size.expect("an effective recipe");
         let (crop, flip) = images.crop.zip(images.flip).expect("an effective recipe");
-        // In the weights' proportion, else in the dataset's own: 256 to 224 for the paper's photos, 1 to 1 for most.
-        let input = self.model.extractor.input().map(|input| (input.resize, input.size));
+        // In the dataset's own proportion: 256 to 224 for the paper's photos, 1 to 1 for most, and before pretrained weights.
+        let input = self.model.extractor.input().map(|input| (input.size, input.size));
         let (from, to) = input.unwrap_or_else(|| (dataset.resize(), dataset.size()));
         let resize = u64::from(size) * u64::from(from) / u64::from(to.max(1));
         let resize = u32::try_from(resize).unwrap_or(u32::MAX).max(size);

@@ -169,7 +169,7 @@ impl FeatureCache {
         self.fresh_places.clear();
         self.parts.push(part);
         match shelf.parent() {
-            Some(root) => make_room(root, limit(), &path),
+            Some(root) => make_room(root, cache_limit(), &path),
             None => Ok(()),
         }
     }
@@ -202,7 +202,8 @@ pub fn clear_cache(root: &Path) -> Result<(), RunError> {
     all_parts(root)?.iter().try_for_each(|path| std::fs::remove_file(path).map_err(RunError::io(path)))
 }
 
-fn limit() -> u64 {
+/// How much the cache may hold, in bytes: `PRESCIENT_FEATURES_GIB`, else 4 GiB.
+pub fn cache_limit() -> u64 {
     let given = std::env::var(LIMIT).ok().and_then(|text| text.trim().parse::<f64>().ok());
     given.filter(|gib| *gib >= 0.0).map_or(DEFAULT_LIMIT, |gib| (gib * (1u64 << 30) as f64) as u64)
 }

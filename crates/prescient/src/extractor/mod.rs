@@ -22,7 +22,7 @@ pub use pretrained::{IMAGENET, PUBLISHED, PretrainedInput, Provenance};
 pub use resnet::{ResNet18, Stem};
 pub use resnet50::ResNet50;
 pub use small_cnn::SmallCnn;
-pub use torchscript::TorchScript;
+pub use torchscript::{NormalizationName, TorchScript};
 
 use serde::{Deserialize, Serialize};
 use tch::nn::Path;

@@ -15,10 +15,8 @@ pub const PUBLISHED: &str = "imagenet";
 /// What images go through before a pretrained network: it belongs to the weights, not to the dataset.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PretrainedInput {
-    /// The side of the square that it takes.
+    /// The side of the square that it takes: the shorter side of an image is scaled to it, bilinearly, and the middle cut out.
     pub size: u32,
-    /// The shorter side to which an image is scaled, bilinearly, before the middle is cut out.
-    pub resize: u32,
     /// Mean and deviation of the pixels.
     pub normalization: Normalization,
 }
@@ -27,7 +25,6 @@ pub struct PretrainedInput {
 /// show little more than the animal that costs half a point (`awa43`).
 pub const IMAGENET: PretrainedInput = PretrainedInput {
     size: 224,
-    resize: 224,
     normalization: Normalization { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
 };
 

@@ -1,6 +1,6 @@
 //! Any network that was exported as TorchScript: images in, `[batch, width]` numbers out. It stays as it is.
 
-use crate::data::resolve;
+use crate::data::{Normalization, resolve};
 use crate::error::WeightsError;
 use crate::extractor::pretrained::{IMAGENET, PretrainedInput};
 use crate::extractor::{Extractor, Representation};
@@ -9,47 +9,51 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tch::{CModule, Device, IValue, Kind, Tensor, no_grad};
 
-/// An exported network's settings.
+/// An exported network's settings. The size of images is the recipe's `images.size`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TorchScript {
     /// The file that `torch.jit.save` wrote.
     pub path: PathBuf,
-    /// The side of the square that it takes, in pixels.
-    #[serde(default = "size")]
-    pub size: u32,
-    /// The shorter side to which an image is scaled before the middle is cut out.
-    #[serde(default = "resize")]
-    pub resize: u32,
-    /// The mean of red, green and blue, from 0 to 1.
-    #[serde(default = "mean")]
-    pub mean: [f64; 3],
-    /// Their deviation.
-    #[serde(default = "std")]
-    pub std: [f64; 3],
+    /// Which mean and deviation of the pixels it was trained with.
+    #[serde(default)]
+    pub normalization: NormalizationName,
 }
 
-fn size() -> u32 {
-    IMAGENET.size
+/// Mean and deviation of red, green and blue, by the name of those who use them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NormalizationName {
+    /// torchvision's and most of timm's.
+    #[default]
+    Imagenet,
+    /// CLIP's and open_clip's.
+    Clip,
+    /// 0.5 and 0.5: pixels from −1 to 1.
+    Half,
+    /// 0 and 1: pixels from 0 to 1, for a network that does the rest itself.
+    None,
 }
 
-fn resize() -> u32 {
-    IMAGENET.resize
-}
-
-fn mean() -> [f64; 3] {
-    IMAGENET.normalization.mean
-}
-
-fn std() -> [f64; 3] {
-    IMAGENET.normalization.std
+impl NormalizationName {
+    /// The numbers.
+    pub(crate) fn values(self) -> Normalization {
+        match self {
+            Self::Imagenet => IMAGENET.normalization,
+            Self::Clip => Normalization {
+                mean: [0.481_454_66, 0.457_827_5, 0.408_210_73],
+                std: [0.268_629_54, 0.261_302_58, 0.275_777_11],
+            },
+            Self::Half => Normalization { mean: [0.5; 3], std: [0.5; 3] },
+            Self::None => Normalization { mean: [0.0; 3], std: [1.0; 3] },
+        }
+    }
 }
 
 impl TorchScript {
     /// What images go through before it.
     pub(crate) fn input(&self) -> PretrainedInput {
-        let normalization = crate::data::Normalization { mean: self.mean, std: self.std };
-        PretrainedInput { size: self.size, resize: self.resize, normalization }
+        PretrainedInput { normalization: self.normalization.values(), ..IMAGENET }
     }
 
     /// Where the file lies.

@@ -1,6 +1,6 @@
 //! All figures of some runs: those over all of them, and for each kind of run those of one run, task by task.
 
-use crate::report::figure::{Figure, accuracy, classes, confusion, difference, losses, map, space, times};
+use crate::report::figure::{Figure, accuracy, classes, confusion, difference, few, losses, map, space, times};
 use crate::report::runs::{Kind, ReadRun};
 use rayon::prelude::*;
 
@@ -11,6 +11,8 @@ pub struct Gallery<'a> {
     pub kinds: Vec<Kind<'a>>,
     /// Over all runs.
     pub overview: Vec<Figure>,
+    /// Over runs that differ in the photos of new classes.
+    pub few: Option<Figure>,
     /// Of each kind, in their order.
     pub details: Vec<Detail>,
 }
@@ -62,14 +64,21 @@ impl<'a> Gallery<'a> {
         let mut overview = accuracy::accuracies(&kinds);
         overview.extend(difference::differences(&kinds));
         let details = kinds.iter().map(|kind| Detail::new(kind, step)).collect();
-        Self { kinds, overview, details }
+        Self { kinds, overview, few: few::few(runs), details }
     }
 
     /// Every figure as it is written to a file, the picture of all planes included.
     pub fn files(&self) -> Vec<Figure> {
         let frames = self.details.iter().flat_map(|detail| detail.frames.iter().flatten().map(|(_, figure)| figure));
         let whole = self.details.iter().flat_map(|detail| &detail.whole);
-        self.overview.iter().chain(frames).chain(whole).cloned().chain(space::strip(&self.kinds)).collect()
+        self.overview
+            .iter()
+            .chain(&self.few)
+            .chain(frames)
+            .chain(whole)
+            .cloned()
+            .chain(space::strip(&self.kinds))
+            .collect()
     }
 }
 

@@ -5,6 +5,7 @@ mod figure;
 mod gallery;
 mod grid;
 mod inspection;
+mod json;
 mod kinds;
 mod page;
 pub mod paper;
@@ -17,12 +18,14 @@ mod tsne;
 #[cfg(not(feature = "tsne"))]
 #[path = "no_tsne.rs"]
 mod tsne;
+mod worth;
 
 pub use compare::Comparison;
 pub use figure::{Figure, Table};
 pub use gallery::{Aspect, Detail, Gallery};
 pub use grid::{Format, Grid};
 pub use inspection::inspection;
+pub use json::json;
 pub use page::page;
 pub use runs::{Kind, ReadRun, Time};
 pub use side::side_by_side;

@@ -2,6 +2,7 @@
 
 use crate::evaluation::{METRICS, Run, metrics};
 use crate::experiment::Record;
+use crate::report::worth;
 use std::fmt::Write;
 
 /// The metrics that make the columns of the table of tasks.
@@ -54,6 +55,9 @@ pub fn text(record: &Record) -> String {
         out.push_str("\nguesses at classes still to come\n");
         out.push_str(&table(&guesses(&run)));
     }
+    if let Some(worth) = worth::text(record) {
+        let _ = write!(out, "\n{worth}");
+    }
     out.push('\n');
     for metric in METRICS.iter().filter(|metric| !metric.of_one_task()) {
         let _ = writeln!(out, "{:<20} {:>6}   {}", metric.name(), percent(metric.value(&run, done)), metric.about());
@@ -85,7 +89,7 @@ pub(super) fn table(rows: &[Vec<String>]) -> String {
     let mut out = String::new();
     for (index, row) in rows.iter().enumerate() {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}")).collect();
-        out.push_str(&cells.join("  "));
+        out.push_str(cells.join("  ").trim_end());
         out.push('\n');
         if index == 0 {
             let rule: Vec<String> = widths.iter().map(|&width| "─".repeat(width)).collect();

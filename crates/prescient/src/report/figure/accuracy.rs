@@ -8,7 +8,7 @@ use crate::report::runs::Kind;
 
 pub(super) const SIZE: (f64, f64) = (380.0, 250.0);
 /// Left, right, top, bottom.
-const MARGINS: (f64, f64, f64, f64) = (38.0, 16.0, 26.0, 40.0);
+pub(super) const MARGINS: (f64, f64, f64, f64) = (38.0, 16.0, 26.0, 40.0);
 
 /// Over all, seen and unseen classes: the metric, and what it is over.
 const OVER: &[(&str, &str, &str)] = &[
@@ -74,18 +74,15 @@ pub(in crate::report) fn spread(mean: Summary) -> String {
     }
 }
 
-/// Axes for values task by task; `unit` stands at the top.
-pub(super) fn frame(svg: &mut Svg, tasks: usize, values: (f64, f64), unit: &str) -> (Scale, Scale) {
+/// The axis of values with its rules; `unit` stands at the top.
+pub(super) fn values_axis(svg: &mut Svg, values: (f64, f64), unit: &str) -> Scale {
     let (left, right, top, bottom) = MARGINS;
-    let (end, ground) = (svg.width - right, svg.height - bottom);
-    let most = tasks.max(2) as f64;
-    let x = Scale::new((1.0, most), (left + 14.0, end - 14.0));
-    let y = Scale::new(values, (ground, top));
+    let y = Scale::new(values, (svg.height - bottom, top));
     let ticks = y.ticks(5);
     for tick in &ticks {
         let place = y.place(*tick);
         let class = if *tick == 0.0 { "axis" } else { "rule" };
-        svg.line(class, (left, place), (end, place));
+        svg.line(class, (left, place), (svg.width - right, place));
         svg.text(
             "faint small",
             (left - 6.0, place + 4.0),
@@ -94,6 +91,14 @@ pub(super) fn frame(svg: &mut Svg, tasks: usize, values: (f64, f64), unit: &str)
         );
     }
     svg.text("faint small", (left - 6.0, top - 12.0), Anchor::End, unit);
+    y
+}
+
+/// Axes for values task by task.
+pub(super) fn frame(svg: &mut Svg, tasks: usize, values: (f64, f64), unit: &str) -> (Scale, Scale) {
+    let y = values_axis(svg, values, unit);
+    let (left, end, ground) = (MARGINS.0, svg.width - MARGINS.1, svg.height - MARGINS.3);
+    let x = Scale::new((1.0, tasks.max(2) as f64), (left + 14.0, end - 14.0));
     for task in 1..=tasks {
         svg.text("faint small", (x.place(task as f64), ground + 16.0), Anchor::Middle, &task.to_string());
     }

@@ -6,6 +6,7 @@ pub(super) mod accuracy;
 pub(super) mod classes;
 pub(super) mod confusion;
 pub(super) mod difference;
+pub(super) mod few;
 pub(super) mod losses;
 pub(super) mod map;
 mod scale;

@@ -4,6 +4,7 @@
 //! saves figures and numbers; without it the last task is shown.
 
 mod data;
+mod worth;
 
 use crate::evaluation::statistics::Summary;
 use crate::report::figure::accuracy::spread;
@@ -45,6 +46,8 @@ pub fn page(gallery: &Gallery<'_>) -> String {
             ("HEADLINES", &gallery.kinds.iter().map(headline).collect::<String>()),
             ("RUNS", &runs(&gallery.kinds)),
             ("OVERVIEW", &gallery.overview.iter().map(|drawn| figure(drawn, None)).collect::<String>()),
+            ("FEW", &gallery.few.iter().map(few).collect::<String>()),
+            ("WORTH", &worth::section(&gallery.kinds)),
             ("TASKS", &by_task(gallery, tasks)),
             ("WHOLE", &whole(gallery)),
             ("RECIPES", &gallery.kinds.iter().map(recipe).collect::<String>()),
@@ -201,6 +204,11 @@ fn whole(gallery: &Gallery<'_>) -> String {
         let _ = writeln!(out, "<div class=\"column\"><h3>{}, seed {seed}</h3>{figures}</div>", escape(&kind.name));
     }
     out + "</div>"
+}
+
+/// Few photos.
+fn few(drawn: &Figure) -> String {
+    format!("<section id=\"few\"><h2>Few photos</h2>\n{}</section>\n", figure(drawn, None))
 }
 
 fn recipe(kind: &Kind<'_>) -> String {
