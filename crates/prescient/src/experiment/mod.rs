@@ -3,6 +3,7 @@
 mod check;
 mod data;
 mod difference;
+mod digests;
 #[cfg(feature = "tensorboard")]
 mod events;
 #[cfg(not(feature = "tensorboard"))]
@@ -11,6 +12,7 @@ mod events;
 mod folder;
 pub mod images;
 mod keys;
+mod lock;
 mod overrides;
 mod preset;
 mod recipe;
@@ -126,7 +128,9 @@ impl Experiment {
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
-        let (mut folder, experiment, before) = Self::again(path, device)?;
+        let mut folder = RunFolder::open(path)?;
+        folder.lock()?;
+        let (experiment, before) = Self::again(&folder, device)?;
         if before.start.device != experiment.start.device {
             let (expected, found) = (before.start.device, experiment.start.device);
             return Err(RunError::OtherDevice { expected, found }.into());
@@ -137,6 +141,7 @@ impl Experiment {
         let finished = folder.finished();
         if finished > 0 {
             learner.load(&folder.task(finished), finished)?;
+            experiment.check_photos(&folder.images(finished))?;
         }
         let record = Record::read(&folder.record())?;
         let events = Events::open(&folder.events(), &record.start.tasks, Some(&record))?;
@@ -146,7 +151,8 @@ impl Experiment {
 
     /// Compares what the run in `path` imagined after a task, the last that had a future unless given, with test images.
     pub fn inspect(path: &Path, device: Device, task: Option<usize>) -> Result<Inspection> {
-        let (folder, experiment, _) = Self::again(path, device)?;
+        let folder = RunFolder::open(path)?;
+        let (experiment, _) = Self::again(&folder, device)?;
         let last = folder.finished().min(experiment.sealed.scenario().tasks() - 1);
         let number = task.unwrap_or(last);
         if number == 0 || number > last {
@@ -160,13 +166,11 @@ impl Experiment {
         }
     }
 
-    /// The run in the folder `path`, with the data and the recipe that it began with.
-    fn again(path: &Path, device: Device) -> Result<(RunFolder, Self, Record)> {
-        let folder = RunFolder::open(path)?;
+    /// The run in `folder`, with the data and the recipe that it began with, and all its files as they were written.
+    fn again(folder: &RunFolder, device: Device) -> Result<(Self, Record)> {
         let file = folder.recipe();
-        let text = std::fs::read_to_string(&file).map_err(RunError::io(&file))?;
-        let experiment = Self::new(Recipe::parse(&text, &file)?, device)?;
-        let before = Record::read(&folder.record())?;
+        let before = folder.checked()?;
+        let experiment = Self::new(Recipe::parse(&before.start.recipe, &file)?, device)?;
         let (then, now) = (&before.start, &experiment.start);
         if then.data != now.data {
             return Err(RunError::OtherData { expected: then.data.clone(), found: now.data.clone() }.into());
@@ -180,7 +184,17 @@ impl Experiment {
         if Recipe::parse(&then.recipe, &file)? != experiment.recipe || then.classes != now.classes {
             return Err(RunError::OtherRecipe { path: file }.into());
         }
-        Ok((folder, experiment, before))
+        Ok((experiment, before))
+    }
+
+    /// Whether what the run has kept and was tested on, as the file at `path` lists it, has the same pixels as then.
+    fn check_photos(&self, path: &Path) -> Result<()> {
+        let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
+        let changed = self.sealed.changed(&images::parse(&text, path)?)?;
+        match changed.first() {
+            None => Ok(()),
+            Some(first) => Err(RunError::OtherPhotos { first: first.clone(), count: changed.len() }.into()),
+        }
     }
 
     fn learner(&self) -> Result<Box<dyn Learner>> {

@@ -6,11 +6,13 @@
 
 use crate::catalogue::Catalogue;
 use crate::class::{Slot, Slots};
+use crate::data::perceptual_hash::content;
 use crate::data::{Channels, Dataset, Image, Normalization, Sample, Subset};
 use crate::error::DataError;
 use crate::protocol::ledger::{Known, Ledger, Reading, Trace, Usage};
 use crate::scenario::{Scenario, Task};
-use std::collections::BTreeSet;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A dataset under seal. Only a task opens it, and only as far as it may.
@@ -68,6 +70,25 @@ impl Sealed {
     /// Whether the dataset has this very sample.
     pub fn knows(&self, sample: &Sample) -> bool {
         self.dataset.samples(sample.subset).get(sample.index as usize) == Some(sample)
+    }
+
+    /// The names of images that were kept or tested on, as `readings` say, and have other pixels now. Nothing is learned here.
+    pub fn changed(&self, readings: &[Reading]) -> Result<Vec<String>, DataError> {
+        let by_name = |subset: Subset| -> BTreeMap<(Slot, String), &Sample> {
+            let samples = self.dataset.samples(subset).iter();
+            samples.map(|sample| ((self.slots[sample.class.index()], self.name(sample)), sample)).collect()
+        };
+        let (train, test) = (by_name(Subset::Train), by_name(Subset::Test));
+        let same = |reading: &Reading| -> Result<bool, DataError> {
+            let samples = if reading.usage == Usage::Test { &test } else { &train };
+            match samples.get(&(reading.slot, reading.name.clone())) {
+                Some(sample) => Ok(content(&self.dataset.image(sample)?).to_hex().as_str() == reading.hash),
+                None => Ok(false),
+            }
+        };
+        let again: Vec<&Reading> = readings.iter().filter(|reading| reading.usage != Usage::Learn).collect();
+        let same: Vec<bool> = again.par_iter().map(|reading| same(reading)).collect::<Result<_, _>>()?;
+        Ok(again.iter().zip(same).filter(|(_, same)| !same).map(|(reading, _)| reading.name.clone()).collect())
     }
 
     /// What task `task` may read, with `memory` of the past.
