@@ -6,10 +6,10 @@ mod common;
 use common::{bytes, photo_folder, small_recipe};
 use prescient::audit::audit;
 use prescient::data::{Dataset, Source, Subset, Synthetic, SyntheticSettings};
-use prescient::experiment::{Experiment, Recipe, RunFolder};
+use prescient::experiment::{Experiment, Recipe, Record, RunFolder};
 use prescient::ghost::GeneratorKind;
 use prescient::learner::Silent;
-use prescient::report::ReadRun;
+use prescient::report::{Comparison, Format, ReadRun};
 use prescient::{Image, Predictor};
 use std::path::{Path, PathBuf};
 use tch::Device;
@@ -169,18 +169,24 @@ fn a_run_does_not_go_on_from_a_changed_model_or_memory() {
     });
 }
 
+/// Two classes and then one; `more` goes into `[data]`.
+fn photo_recipe(photos: &Path, more: &str) -> Recipe {
+    let text = format!(
+        "[data]\nkind = \"folder\"\npath = {photos:?}\n{more}\n[scenario]\nsplit = \"2+1\"\n[train]\nepochs = 1\n\
+         batch_size = 4\n[model]\nextractor = {{ kind = \"small-cnn\", width = 4 }}\n"
+    );
+    text.parse().unwrap()
+}
+
 /// The same name, other pixels: an exemplar, then a test image.
 #[test]
 fn replaced_photos_are_noticed_on_resume() {
     let folder = tempfile::tempdir().unwrap();
     let photos = folder.path().join("photos");
     photo_folder(&photos, &["ant", "bee", "cat"]);
-    let text = format!(
-        "data = {{ kind = \"folder\", path = {photos:?} }}\nscenario.split = \"2+1\"\ntrain.epochs = 1\n\
-         train.batch_size = 4\nmodel.extractor = {{ kind = \"small-cnn\", width = 4 }}\n"
-    );
+    let recipe = photo_recipe(&photos, "");
     let run = folder.path().join("run");
-    Experiment::new(text.parse().unwrap(), Device::Cpu).unwrap().run(&run, Some(1), &mut Silent).unwrap();
+    Experiment::new(recipe, Device::Cpu).unwrap().run(&run, Some(1), &mut Silent).unwrap();
     for name in ["train/bee/1.png", "test/ant/0.png"] {
         let before = std::fs::read(photos.join(name)).unwrap();
         common::patch(20, 16, [9, 99, 199]).write_png(&photos.join(name)).unwrap();
@@ -195,7 +201,7 @@ fn replaced_photos_are_noticed_on_resume() {
 #[test]
 fn one_process_at_a_time_writes_a_run() {
     let folder = tempfile::tempdir().unwrap();
-    let (run, unfinished) = (folder.path().join("run"), folder.path().join("run.tmp"));
+    let (run, unfinished) = (folder.path().join("run"), folder.path().join("run.unfinished"));
     let first = RunFolder::create(&run, "recipe").unwrap();
     let error = RunFolder::create(&run, "recipe").unwrap_err().to_string();
     assert_eq!(error, format!("another process is writing `{}`", run.display()));
@@ -211,7 +217,7 @@ fn one_process_at_a_time_writes_a_run() {
 
     std::fs::create_dir_all(&unfinished).unwrap();
     std::fs::write(unfinished.join("thesis.tex"), "dear").unwrap();
-    assert!(RunFolder::create(&run, "recipe").unwrap_err().to_string().ends_with("run.tmp` exists already"));
+    assert!(RunFolder::create(&run, "recipe").unwrap_err().to_string().ends_with("run.unfinished` exists already"));
     assert!(unfinished.join("thesis.tex").is_file());
 }
 
@@ -229,4 +235,57 @@ fn two_processes_do_not_resume_one_run() {
     assert!(error.hint().unwrap().contains("wait"));
     drop(other);
     Experiment::resume(&run, Device::Cpu, Some(2), &mut Silent).unwrap();
+}
+
+/// Another place, the same photos: with its new path the run goes on as it would have. Nothing else may be set.
+#[test]
+fn a_run_goes_on_after_its_data_moved() {
+    let folder = tempfile::tempdir().unwrap();
+    let [before, after, moved, still] = ["before", "after", "moved", "still"].map(|name| folder.path().join(name));
+    photo_folder(&before, &["ant", "bee", "cat"]);
+    common::run(photo_recipe(&before, ""), &still);
+    Experiment::new(photo_recipe(&before, ""), Device::Cpu).unwrap().run(&moved, Some(1), &mut Silent).unwrap();
+    std::fs::rename(&before, &after).unwrap();
+    let resume = |set: String| Experiment::resume_moved(&moved, &[set], Device::Cpu, None, &mut Silent);
+    assert!(Experiment::resume(&moved, Device::Cpu, None, &mut Silent).is_err());
+    let error = resume("train.epochs=3".to_owned()).unwrap_err().to_string();
+    assert_eq!(error, "`--set train.epochs=3` cannot change a run that has begun");
+    resume(format!("data.path={}", after.display())).unwrap();
+    assert!(bytes(&moved) == bytes(&still), "the record names the place where the run began");
+}
+
+/// A base model without attributes against one with them, on the same photos.
+#[test]
+fn class_information_does_not_make_photos_other_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let photos = folder.path().join("photos");
+    let table = photo_folder(&photos, &["ant", "bee", "cat"]);
+    let base = common::run(photo_recipe(&photos, ""), &folder.path().join("base"));
+    let with = |table: &Path, run: &str| {
+        common::run(photo_recipe(&photos, &format!("attributes = [{table:?}]")), &folder.path().join(run))
+    };
+    let told = with(&table, "told");
+    assert_ne!(base.start.data, told.start.data);
+    let compared = |one: &Record, other: &Record| {
+        let runs = [("base".to_owned(), one.clone()), ("told".to_owned(), other.clone())];
+        Comparison::new(&runs, 0).unwrap().render(Format::Text)
+    };
+    assert!(compared(&base, &told).contains("continual"));
+
+    // A table in another order: the classes come in another order, which is said. The order can be had without the table.
+    let reversed = folder.path().join("reversed.csv");
+    std::fs::write(&reversed, "class,number\ncat,1\nbee,2\nant,3\n").unwrap();
+    let reversed_run = with(&reversed, "reversed");
+    assert_eq!(reversed_run.start.classes, ["cat", "bee", "ant"]);
+    assert!(compared(&base, &reversed_run).contains("its classes come in another order"));
+    let mut recipe = photo_recipe(&photos, "");
+    recipe.scenario.order = format!("file {}", reversed.display()).parse().unwrap();
+    let ordered = common::run(recipe, &folder.path().join("ordered"));
+    assert_eq!(ordered.start.classes, ["cat", "bee", "ant"]);
+
+    // Other photos are other data.
+    std::fs::remove_file(photos.join("test/cat/1.png")).unwrap();
+    let fewer = common::run(photo_recipe(&photos, ""), &folder.path().join("fewer"));
+    let runs = [("base".to_owned(), base), ("fewer".to_owned(), fewer)];
+    assert!(Comparison::new(&runs, 0).unwrap_err().to_string().contains("different data"));
 }

@@ -6,7 +6,7 @@ mod regular;
 
 pub(crate) use durable::{replace, sync_folder, sync_tree};
 pub(crate) use json::{opened, signed};
-pub(crate) use regular::{TEXT, read, read_text};
+pub(crate) use regular::{IMAGE, TABLE, open, read, read_text};
 
 /// A digest of a file.
 pub(crate) fn digest(bytes: &[u8]) -> String {

@@ -5,10 +5,14 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// As large as a text may be that is read as a whole: a recipe, a table, a list.
-pub(crate) const TEXT: u64 = 64 << 20;
+const TEXT: u64 = 64 << 20;
+/// As large as the file of an image may be.
+pub(crate) const IMAGE: u64 = 256 << 20;
+/// As large as a table of numbers may be.
+pub(crate) const TABLE: u64 = 1 << 30;
 
-/// The bytes of a regular file of at most `most` bytes.
-pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+/// A regular file, to be read. Another one is not even opened: a pipe waits for who writes to it.
+pub(crate) fn open(path: &Path) -> io::Result<(File, u64)> {
     let about = fs::metadata(path)?;
     if about.is_dir() {
         return Err(refused("expected a file, found a folder".to_owned()));
@@ -16,13 +20,19 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if !about.is_file() {
         return Err(refused("expected a regular file, found a pipe, a socket or a device".to_owned()));
     }
+    Ok((File::open(path)?, about.len()))
+}
+
+/// The bytes of a regular file of at most `most` bytes.
+pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let (file, length) = open(path)?;
     let too_large = || refused(format!("expected a file of at most {} MiB, found a larger one", most >> 20));
-    if about.len() > most {
+    if length > most {
         return Err(too_large());
     }
-    let mut bytes = Vec::with_capacity(about.len() as usize);
+    let mut bytes = Vec::with_capacity(length as usize);
     // Some files say that they are empty and are not, those below `/proc` for one.
-    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
 }
 

@@ -48,6 +48,12 @@ pub enum RunError {
         /// The file.
         path: PathBuf,
     },
+    /// A key that cannot change once a run has begun.
+    #[error("`--set {set}` cannot change a run that has begun")]
+    Fixed {
+        /// As it was written.
+        set: String,
+    },
     /// Another process writes there.
     #[error("another process is writing `{path}`")]
     Locked {
@@ -145,6 +151,7 @@ impl RunError {
                 )
             }
             Self::NotARun { .. } => "a run is a folder that `prescient run` or `prescient demo` wrote".into(),
+            Self::Fixed { .. } => "where the data lies may change, `--set data.path=PATH`; for all else start a new run".into(),
             Self::Locked { .. } => "wait until it is done, or choose another folder with `--out`".into(),
             Self::OtherPhotos { .. } => {
                 "a run goes on with the very photos it began with: bring them back, or start a new run".into()

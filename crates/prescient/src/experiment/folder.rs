@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Everything is written under a temporary name, synced, and renamed when it is whole. The folder itself appears with its first
-//! finished task, so a run that fails before leaves nothing behind; one that is killed before leaves `RUN.tmp`, which the next run
-//! into `RUN` takes away. Who writes holds a lock on the folder.
+//! finished task, so a run that fails before leaves nothing behind; one that is killed before leaves `RUN.unfinished`, which the
+//! next run into `RUN` takes away. Who writes holds a lock on the folder.
 
 use crate::disk;
 use crate::error::RunError;
@@ -67,7 +67,7 @@ impl RunFolder {
         if path.exists() {
             return Err(RunError::Exists { path: path.to_owned() });
         }
-        let nursery = path.with_file_name(format!("{}.tmp", name(path)));
+        let nursery = path.with_file_name(format!("{}.unfinished", name(path)));
         let lock = Self::clear(&nursery, path)?;
         let folder = Self { path: path.to_owned(), nursery: Some(nursery.clone()), lock: Some(lock) };
         let tasks = nursery.join(TASKS);

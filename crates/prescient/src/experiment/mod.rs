@@ -19,6 +19,7 @@ mod recipe;
 pub mod recipes;
 pub mod record;
 mod scatter;
+mod summary;
 mod telemetry;
 
 pub use data::DataSettings;
@@ -32,7 +33,7 @@ pub use record::Record;
 pub use telemetry::{Spent, StageSeconds};
 
 use crate::class::ClassId;
-use crate::data::{CachedDataset, Dataset, Subset, fingerprint};
+use crate::data::{CachedDataset, Dataset, Subset, fingerprint, image_fingerprint};
 use crate::engine::Precision;
 use crate::error::{LearnError, Result, RunError, ScenarioError, While};
 use crate::evaluation::{Inspection, Scatter};
@@ -87,7 +88,7 @@ impl Experiment {
         };
         let scenario = scenario(dataset.as_ref(), &order, &split).when(|| "deal out the classes".to_owned())?;
         // Of all images: which of them are left is the seed's choice, and the same data for each seed.
-        let data = fingerprint(dataset.as_ref());
+        let (data, images) = (fingerprint(dataset.as_ref()), Some(image_fingerprint(dataset.as_ref())));
         let dataset: Arc<dyn Dataset> = match recipe.data.shots {
             Some(shots) => Arc::new(FewShots::new(dataset, &scenario, shots, Seeds::new(u64::from(recipe.seed)))),
             None => dataset,
@@ -103,6 +104,7 @@ impl Experiment {
             validated: recipe.scenario.val_fraction,
             weights: recipe.model.extractor.provenance()?,
             data,
+            images,
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),
         };
@@ -128,9 +130,20 @@ impl Experiment {
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
+        Self::resume_moved(path, &[], device, stop_after, observer)
+    }
+
+    /// The same where the data lies elsewhere now: `sets` may have `data.path=PATH`, and nothing else. The record stays as it is.
+    pub fn resume_moved(
+        path: &Path,
+        sets: &[String],
+        device: Device,
+        stop_after: Option<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Record> {
         let mut folder = RunFolder::open(path)?;
         folder.lock()?;
-        let (experiment, before) = Self::again(&folder, device)?;
+        let (experiment, before) = Self::again(&folder, sets, device)?;
         if before.start.device != experiment.start.device {
             let (expected, found) = (before.start.device, experiment.start.device);
             return Err(RunError::OtherDevice { expected, found }.into());
@@ -152,7 +165,7 @@ impl Experiment {
     /// Compares what the run in `path` imagined after a task, the last that had a future unless given, with test images.
     pub fn inspect(path: &Path, device: Device, task: Option<usize>) -> Result<Inspection> {
         let folder = RunFolder::open(path)?;
-        let (experiment, _) = Self::again(&folder, device)?;
+        let (experiment, _) = Self::again(&folder, &[], device)?;
         let last = folder.finished().min(experiment.sealed.scenario().tasks() - 1);
         let number = task.unwrap_or(last);
         if number == 0 || number > last {
@@ -167,10 +180,13 @@ impl Experiment {
     }
 
     /// The run in `folder`, with the data and the recipe that it began with, and all its files as they were written.
-    fn again(folder: &RunFolder, device: Device) -> Result<(Self, Record)> {
+    fn again(folder: &RunFolder, sets: &[String], device: Device) -> Result<(Self, Record)> {
+        if let Some(set) = sets.iter().find(|set| set.split('=').next().map(str::trim) != Some("data.path")) {
+            return Err(RunError::Fixed { set: set.clone() }.into());
+        }
         let file = folder.recipe();
         let before = folder.checked()?;
-        let experiment = Self::new(Recipe::parse(&before.start.recipe, &file)?, device)?;
+        let experiment = Self::new(overridden(&before.start.recipe, &file, sets)?, device)?;
         let (then, now) = (&before.start, &experiment.start);
         if then.data != now.data {
             return Err(RunError::OtherData { expected: then.data.clone(), found: now.data.clone() }.into());
@@ -181,7 +197,12 @@ impl Experiment {
             return Err(RunError::OtherWeights { expected: digest(then), found: digest(now) }.into());
         }
         // Not as texts: a run may be older than a key whose default it had all along.
-        if Recipe::parse(&then.recipe, &file)? != experiment.recipe || then.classes != now.classes {
+        let recipe = Recipe::parse(&then.recipe, &file)?;
+        let now_recipe = match sets {
+            [] => experiment.recipe.clone(),
+            _ => Recipe { data: recipe.data.clone(), ..experiment.recipe.clone() },
+        };
+        if recipe != now_recipe || then.classes != now.classes {
             return Err(RunError::OtherRecipe { path: file }.into());
         }
         Ok((experiment, before))
@@ -249,6 +270,7 @@ impl Experiment {
         let scenario = self.sealed.scenario();
         let last = stop_after.map_or(scenario.tasks(), |stop| stop.min(scenario.tasks()));
         let mut evaluator = self.evaluator();
+        observer.on_event(&Event::Started { summary: &self.summary() });
         for number in folder.finished() + 1..=last {
             let watching = (&mut events, &mut *observer);
             let mut watch = (Recorder::new(scenario.arriving()), (Telemetry::start(self.device), watching));
@@ -337,7 +359,7 @@ impl Observer for Recorder {
                 self.scatter = Scatter { ghosts, zones, ..scatter.clone() };
                 return;
             }
-            Event::TaskStarted { .. } | Event::StageStarted { .. } | Event::Step => return,
+            Event::Started { .. } | Event::TaskStarted { .. } | Event::StageStarted { .. } | Event::Step => return,
         };
         self.lines.push(line);
     }

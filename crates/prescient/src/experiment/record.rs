@@ -61,6 +61,9 @@ pub struct Start {
     pub weights: Option<Provenance>,
     /// A hash of what the dataset holds.
     pub data: String,
+    /// A hash of which images it holds and what each shows, whatever is known of their classes. Early versions had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<String>,
     /// The classes' names in order of arrival, then those that never arrive: they are described and have no images.
     pub classes: Vec<String>,
     /// How many arrive with each task.
@@ -136,6 +139,20 @@ impl Start {
     /// How many classes arrive: those with images.
     pub fn arriving(&self) -> usize {
         self.tasks.iter().sum()
+    }
+
+    /// Whether both learn the same classes in the same tasks; one may know of more that never arrive.
+    pub fn same_tasks(&self, other: &Self) -> bool {
+        let arriving = |start: &Self| start.classes.get(..start.arriving()).map(<[String]>::to_vec);
+        self.tasks == other.tasks && arriving(self) == arriving(other)
+    }
+
+    /// Whether both runs are on the same images, whatever each knows of their classes.
+    pub fn same_images(&self, other: &Self) -> bool {
+        match (&self.images, &other.images) {
+            (Some(ours), Some(theirs)) => ours == theirs,
+            _ => self.data == other.data,
+        }
     }
 
     /// What the run is about, whatever its seed: what runs of one kind share. A recipe of another version that cannot be
@@ -326,6 +343,7 @@ pub(crate) mod testing {
             validated: None,
             weights: None,
             data: "0".to_owned(),
+            images: None,
             classes: classes.map(String::from).to_vec(),
             tasks: tasks.to_vec(),
         }

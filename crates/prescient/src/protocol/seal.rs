@@ -72,6 +72,11 @@ impl Sealed {
         self.dataset.samples(sample.subset).get(sample.index as usize) == Some(sample)
     }
 
+    /// How many images there are to learn from and to test on.
+    pub fn counts(&self) -> [usize; 2] {
+        [Subset::Train, Subset::Test].map(|subset| self.dataset.samples(subset).len())
+    }
+
     /// The names of images that were kept or tested on, as `readings` say, and have other pixels now. Nothing is learned here.
     pub fn changed(&self, readings: &[Reading]) -> Result<Vec<String>, DataError> {
         let by_name = |subset: Subset| -> BTreeMap<(Slot, String), &Sample> {
@@ -93,7 +98,6 @@ impl Sealed {
 
     /// What task `task` may read, with `memory` of the past.
     pub fn open(&self, task: &Task<'_>, memory: impl IntoIterator<Item = Sample>) -> TaskData {
-        let counts = [Subset::Train, Subset::Test].map(|subset| self.dataset.samples(subset).len());
         TaskData {
             sealed: self.clone(),
             number: task.number(),
@@ -101,7 +105,7 @@ impl Sealed {
             seen: task.seen(),
             memory: memory.into_iter().collect(),
             oracle: false,
-            ledger: Arc::new(Ledger::new(self.known.clone(), counts)),
+            ledger: Arc::new(Ledger::new(self.known.clone(), self.counts())),
         }
     }
 

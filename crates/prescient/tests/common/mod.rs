@@ -91,7 +91,7 @@ pub fn photo_folder(at: &Path, classes: &[&str]) -> PathBuf {
             let folder = at.join(side).join(class);
             std::fs::create_dir_all(&folder).unwrap();
             for image in 0..count {
-                let color = [40 * index as u8, 200 - 30 * index as u8, 20 * image];
+                let color = [40 * index as u8, 200 - 30 * index as u8, 20 * image + 7 * u8::from(side == "test")];
                 patch(20, 16, color).write_png(&folder.join(format!("{image}.png"))).unwrap();
             }
         }
