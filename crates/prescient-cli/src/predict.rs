@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use photos::Photos;
 use prescient::Predictor;
-use prescient::error::{DataError, Result};
+use prescient::error::{DataError, Result, printable};
 use shown::{Answer, Form};
 use std::path::PathBuf;
 
@@ -87,7 +87,7 @@ impl Predict {
         bar.finish_and_clear();
         output::print(&shown.finish())?;
         for error in &failed {
-            eprintln!("warning: {error}");
+            eprintln!("warning: {}", printable(&error.to_string()));
         }
         match failed.len() {
             0 => Ok(()),

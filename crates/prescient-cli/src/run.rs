@@ -4,7 +4,10 @@ use crate::device::DeviceName;
 use crate::output;
 use crate::progress::Progress;
 use clap::Args;
-use prescient::error::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use prescient::data::Source;
+use prescient::data::check::check_photos;
+use prescient::error::{DataError, Result};
 use prescient::experiment::{Experiment, Record, overridden, recipes};
 use prescient::report;
 use std::path::{Path, PathBuf};
@@ -23,12 +26,12 @@ pub(super) struct Run {
     #[arg(required_unless_present = "resume")]
     recipe: Option<String>,
 
-    /// Set a key of the recipe for this run; can be given several times
-    #[arg(long = "set", value_name = "KEY=VALUE", conflicts_with = "resume")]
+    /// Set a key of the recipe for this run; can be given several times. With `--resume` only `data.path`, for data that moved
+    #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
 
     /// The seed; the recipe's own unless given
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, conflicts_with = "resume", allow_negative_numbers = true)]
     seed: Option<u32>,
 
     /// Where to compute
@@ -43,6 +46,10 @@ pub(super) struct Run {
     #[arg(long, value_name = "DIR", conflicts_with = "recipe")]
     resume: Option<PathBuf>,
 
+    /// Begin without reading every photo once to see that all are whole and none is on both sides
+    #[arg(long, conflicts_with = "resume")]
+    no_check: bool,
+
     /// Stop after this task; `--resume` goes on from there
     #[arg(long, value_name = "TASK", value_parser = clap::value_parser!(u32).range(1..))]
     stop_after: Option<u32>,
@@ -54,18 +61,41 @@ impl Run {
         let mut progress = Progress::new();
         let stop_after = self.stop_after.map(|task| task as usize);
         let (record, out) = match (&self.resume, &self.recipe) {
-            (Some(folder), _) => (Experiment::resume(folder, device, stop_after, &mut progress)?, folder.clone()),
+            (Some(folder), _) => {
+                (Experiment::resume_moved(folder, &self.sets, device, stop_after, &mut progress)?, folder.clone())
+            }
             (None, recipe) => {
                 let name = recipe.as_deref().expect("clap asks for a recipe unless --resume is given");
                 let (text, path) = recipes::find(name)?;
                 let mut recipe = overridden(&text, &path, &self.sets)?;
                 recipe.seed = self.seed.unwrap_or(recipe.seed);
                 let out = self.out.clone().unwrap_or_else(|| default_out(&path, recipe.seed));
-                (Experiment::new(recipe, device)?.run(&out, stop_after, &mut progress)?, out)
+                let source = recipe.data.source.clone();
+                let experiment = Experiment::new(recipe, device)?;
+                if !self.no_check {
+                    check(&source)?;
+                }
+                (experiment.run(&out, stop_after, &mut progress)?, out)
             }
         };
         progress.finish();
         show(&record, &out)
+    }
+}
+
+/// A bad photo is told now, with all others, and not when a task is half done.
+fn check(source: &Source) -> Result<()> {
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} photos checked  {eta:>4} left")
+        .expect("a template of known keys");
+    let bar = ProgressBar::new(0).with_style(style);
+    let checkup = check_photos(source, &|_, of| {
+        bar.set_length(of as u64);
+        bar.inc(1);
+    });
+    bar.finish_and_clear();
+    match DataError::try_from(checkup) {
+        Ok(error) => Err(error.into()),
+        Err(_) => Ok(()),
     }
 }
 

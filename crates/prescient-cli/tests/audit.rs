@@ -78,7 +78,7 @@ fn forge(run: &Path, task: usize, change: impl FnOnce(&mut Vec<Value>)) {
     });
 }
 
-/// Changes lines of a task in its own record and in that of the run.
+/// Changes lines of a task in its own record and in that of the run, and makes all digests fit.
 fn forge_record(run: &Path, task: usize, change: impl Fn(&mut Value)) {
     for path in [run.join("record.jsonl"), run.join(format!("tasks/{task:02}/record.jsonl"))] {
         edit(&path, |line| {
@@ -87,6 +87,7 @@ fn forge_record(run: &Path, task: usize, change: impl Fn(&mut Value)) {
             }
         });
     }
+    common::reseal(run);
 }
 
 /// Changes lines of a file; the others keep their bytes.
@@ -242,6 +243,7 @@ fn a_memory_that_is_too_large_is_found() {
         memory[3]["images"].as_array_mut().unwrap().push(json!({ "index": 0, "name": extra["name"] }));
         std::fs::write(&path, memory.to_string()).unwrap();
     }
+    // It also makes the digests those of the memory.
     forge_record(&run, 1, |line| {
         if line["line"] == "memory" {
             line["exemplars"][3][1].as_array_mut().unwrap().push(extra["name"].clone());
@@ -281,6 +283,7 @@ fn an_oracle_fails_by_name() {
 
     // Taking the stamp off does not help: the recipe says it as well.
     edit(&out.join("record.jsonl"), |line| drop(line.as_object_mut().unwrap().remove("oracle")));
+    common::reseal(&out);
     let (failed, says) = against(&out, false);
     assert_eq!(failed, ["time"]);
     assert!(says.contains("differ on whether the run is an oracle"), "{says}");
@@ -358,7 +361,8 @@ fn edited_answers_are_found() {
 fn a_run_of_an_early_version_is_reported_and_cannot_be_audited() {
     let (folder, run) = honest();
     let mut record = lines(&run.join("record.jsonl"));
-    record.retain(|line| line["line"] != "images");
+    record.retain(|line| line["line"] != "images" && line["line"] != "digests");
+    record[0]["format"] = json!(1);
     write_lines(&run.join("record.jsonl"), &record);
     assert_eq!(prescient(&["report", "run"], folder.path()).0, 0);
     let (code, out, error) = prescient(&["audit", "run"], folder.path());

@@ -36,6 +36,9 @@ impl Place {
         let output = command.output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{message}");
+        // A run that has begun says what it is about.
+        let begun = message.split_once('\n').filter(|(first, _)| first.contains(" images to learn from and "));
+        let message = begun.map_or(message.clone(), |(_, rest)| rest.to_owned());
         assert!(message.starts_with("error: "), "{message}");
         assert_eq!(message.matches("error: ").count(), 1, "one error: {message}");
         assert!(!message.contains("panicked"), "{message}");
@@ -95,7 +98,12 @@ fn good_photos_do_run() {
     let output = command.current_dir(place.folder.path()).args(RUN).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(place.path("out/record.jsonl").is_file());
-    assert!(output.stderr.is_empty(), "quiet when not a terminal: {}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        said,
+        "3 classes in 2 tasks (2+1), 12 images to learn from and 6 to test on as 16×16 pixels, ghosts off, on the CPU\n",
+        "one line when not a terminal, and no colours"
+    );
 }
 
 #[test]
@@ -220,7 +228,30 @@ fn a_photo_that_does_not_decode() {
     let place = Place::new();
     photos(&place);
     place.write("photos/train/bee/2.jpg", [0xff, 0xd8, 0xff, 0xe0, 0, 16, b'J', b'F']);
-    place.refuses(RUN, &["cannot learn task 1", "photos/train/bee/2.jpg", "expected an image", "found one", "hint: "]);
+    let unchecked = [RUN, &["--no-check"]].concat();
+    let parts = ["cannot learn task 1", "photos/train/bee/2.jpg", "expected an image", "found one", "hint: "];
+    place.refuses(&unchecked, &parts);
+    // With the check: all that is wrong at once, before the first step, and what to do about it.
+    place.write("photos/test/cat/9.png", b"not a photo");
+    std::fs::copy(place.path("photos/train/ant/1.png"), place.path("photos/test/ant/8.png")).unwrap();
+    std::fs::copy(place.path("photos/train/ant/2.png"), place.path("photos/train/cat/again.png")).unwrap();
+    let parts = [
+        "4 photos cannot be learned from or tested on as they are\n",
+        "`photos/train/bee/2.jpg`: expected a whole JPEG",
+        "`photos/test/cat/9.png`: expected an image",
+        "`photos/test/ant/8.png`: expected a test image of its own",
+        "`photos/train/cat/again.png`: expected `cat`, found the image `photos/train/ant/2.png` once more",
+        "exclude = [\n    \"test/cat/9.png\",\n    \"train/ant/1.png\",\n    \"train/ant/2.png\",\n    \"train/bee/2.jpg\",\n    \
+         \"train/cat/again.png\",\n]\n",
+        "`--no-check`",
+    ];
+    let message = place.refuses(RUN, &parts);
+    let exclude = &message[message.find("exclude = ").unwrap()..message.find("\n]\n").unwrap() + 3];
+    let recipe = std::fs::read_to_string(place.path("r.toml")).unwrap();
+    place.write("r.toml", recipe.replace("[scenario]", &format!("{exclude}[scenario]")));
+    let mut command = Command::cargo_bin("prescient").unwrap();
+    let output = command.current_dir(place.folder.path()).args(RUN).output().unwrap();
+    assert!(output.status.success(), "pasted, it runs: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
@@ -229,7 +260,8 @@ fn a_photo_of_a_later_task_that_does_not_decode_leaves_the_finished_tasks() {
     photos(&place);
     place.write("photos/train/cat/2.jpg", b"not a photo");
     let mut command = Command::cargo_bin("prescient").unwrap();
-    let output = command.current_dir(place.folder.path()).args(RUN).output().unwrap();
+    let unchecked = [RUN, &["--no-check"]].concat();
+    let output = command.current_dir(place.folder.path()).args(unchecked).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("photos/train/cat/2.jpg"));
     assert!(place.path("out/tasks/01/weights.safetensors").is_file(), "task 1 is not lost");
@@ -319,6 +351,53 @@ fn values_that_make_no_sense() {
     ] {
         place.refuses(&["run", "demo-base", "--out", "out", "--device", "cpu", "--set", set], &[part, "hint: "]);
     }
+}
+
+/// Nothing is read before every key is checked: the data is not even there.
+#[test]
+fn values_out_of_range_are_refused_before_anything_is_read() {
+    let place = Place::new();
+    place.write("r.toml", "[data]\nkind = \"folder\"\npath = \"nowhere\"\n[scenario]\nsplit = \"2+1\"\n");
+    for (set, part) in [
+        ("ghosts.generator={kind=\"gmmn\", dropout=1.5}", "there is no key `ghosts.generator.dropout`"),
+        ("ghosts.generator={kind=\"gmmn\", hidden=1000000000}", "`ghosts.generator.hidden` is 1000000000"),
+        ("ghosts.generator={kind=\"gmmn\", limit=0}", "`ghosts.generator.limit` is 0"),
+        ("ghosts.generator={kind=\"gmmn\", lr=-1}", "`ghosts.generator.lr` is -1"),
+        ("ghosts.generator={kind=\"gmmn\", bandwidths=[]}", "there is no key `ghosts.generator.bandwidths`"),
+        ("train.lr=-0.1", "`train.lr` is -0.1; expected a number, at least 0"),
+        ("train.lr=nan", "`train.lr` is NaN"),
+        ("train.weight_decay=-1", "`train.weight_decay` is -1"),
+        ("train.momentum=2", "there is no key `train.momentum`"),
+        ("loss.distillation.weight=-3", "`loss.distillation.weight` is -3"),
+        ("ghosts.ratio=-2", "`ghosts.ratio` is -2"),
+        ("images.size=100000000", "`images.size` is 100000000"),
+        (
+            "model.extractor={kind=\"torchscript\", path=\"x\", resize=100000000}",
+            "`model.extractor.resize` is 100000000",
+        ),
+        ("model.extractor={kind=\"torchscript\", path=\"x\", std=[0,0,0]}", "three numbers above 0"),
+        ("scenario.val_fraction=1", "`scenario.val_fraction` is 1"),
+        ("calibrate.max_seen_drop=inf", "`calibrate.max_seen_drop` is inf"),
+    ] {
+        let message = place.refuses(&[RUN, &["--set", set]].concat(), &[part, "hint: "]);
+        assert!(!message.contains("nowhere"), "{set}: the data was asked for first: {message}");
+    }
+}
+
+/// Endless, or never there: refused at once, and not read.
+#[test]
+fn only_regular_files_are_read() {
+    let place = Place::new();
+    let regular = "expected a regular file, found a pipe, a socket or a device";
+    std::os::unix::fs::symlink("/dev/zero", place.path("endless.toml")).unwrap();
+    place.refuses(&["run", "endless.toml", "--out", "out"], &["`endless.toml`", regular]);
+    photos(&place);
+    let pipe = place.path("photos/train/bee/pipe.jpg");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    place.refuses(RUN, &["photos/train/bee/pipe.jpg", regular]);
+    std::fs::remove_file(pipe).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", place.path("endless.csv")).unwrap();
+    place.refuses(&[RUN, &["--set", "data.attributes=[\"endless.csv\"]"]].concat(), &["endless.csv", regular]);
 }
 
 #[test]

@@ -325,3 +325,22 @@ fn a_wrong_path_is_told() {
         says(&out, &["nowhere", "No such file", "→ "]);
     }
 }
+
+/// A broken photo and one on both sides: lines for the recipe, and all of it for programs.
+#[test]
+fn what_is_wrong_can_be_pasted_and_parsed() {
+    let Some(folder) = photos() else { return };
+    std::fs::write(folder.path().join("test/cow/0.jpg"), b"no photo").unwrap();
+    std::fs::copy(folder.path().join("train/dog/3.jpg"), folder.path().join("test/dog/copy.jpg")).unwrap();
+    let path = folder.path().to_str().unwrap();
+    let (code, out, _) = check(&["folder", path, "--fix"]);
+    assert_eq!((code, out.as_str()), (2, "exclude = [\n    \"test/cow/0.jpg\",\n    \"train/dog/3.jpg\",\n]\n"));
+    let (code, out, _) = check(&["folder", path, "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(code, 2);
+    assert_eq!(json["counts"][0], serde_json::json!(["cat", [10, 4]]));
+    let findings = json["findings"].as_array().unwrap();
+    let kinds: Vec<&str> = findings.iter().map(|finding| finding["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["image", "duplicate"]);
+    assert_eq!(findings[1]["exclude"], serde_json::json!(["train/dog/3.jpg"]));
+}

@@ -9,7 +9,7 @@ use tree::{files, root};
 
 /// From the ground up. A room may use what stands below it, or beside it.
 const FLOORS: &[&[&str]] = &[
-    &["class", "seeds", "error"],
+    &["class", "seeds", "error", "disk"],
     &["scenario", "weights"],
     &["text"],
     &["catalogue", "data"],

@@ -121,6 +121,25 @@ impl Error {
         if let Some(hint) = self.hint() {
             text.push_str(&format!("\nhint: {hint}\n"));
         }
-        text
+        printable(&text)
+    }
+}
+
+/// A text that cannot do anything to a terminal: what a file's name may contain, such as an escape, is spelled out.
+pub fn printable(text: &str) -> String {
+    let harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    text.chars().flat_map(|c| if harmless(c) { vec![c] } else { c.escape_default().collect() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_does_nothing_to_a_terminal() {
+        let path = "a\u{1b}[31mb\u{7}\u{9b}2J.jpg".into();
+        let message = Error::from(DataError::NoPhotos { path }).message();
+        assert!(message.starts_with("error: `a\\u{1b}[31mb\\u{7}\\u{9b}2J.jpg` has no photos\n"), "{message}");
+        assert_eq!(printable("größe\t1\n"), "größe\t1\n");
     }
 }

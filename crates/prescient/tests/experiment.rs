@@ -87,6 +87,7 @@ fn a_run_that_is_older_than_a_key_can_be_resumed() {
         assert_eq!(text.matches(&line).count(), 1, "{file}");
         std::fs::write(out.join(file), text.replace(&line, "")).unwrap();
     }
+    common::reseal(&out);
     let record = Experiment::resume(&out, Device::Cpu, None, &mut Silent).unwrap();
     assert_eq!(record.evaluations().count(), 3);
 }

@@ -2,7 +2,7 @@
 
 use crate::data::{names, source};
 use crate::output;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use prescient::catalogue::AttributeSource;
 use prescient::data::DatasetOptions;
@@ -20,6 +20,7 @@ const SHOWN: usize = 20;
   prescient data check folder photos --attributes animals.csv
   prescient data check features vectors --attributes animals.csv
   prescient data check folder photos --exclude train/cat/0001.jpg       as a recipe's `exclude` does
+  prescient data check folder photos --fix                              lines to paste into the recipe's `[data]`
 
 It opens every image, counts them class by class, and looks for what is missing, damaged, there twice or on both sides. It
 goes on to the end whatever it finds, and exits with 2 if something is wrong. What is only worth a look is told as such.")]
@@ -42,6 +43,23 @@ pub(super) struct Check {
     /// Show every finding, and not just the first of each kind
     #[arg(long)]
     all: bool,
+
+    /// Write the lines that leave out what is wrong, to be pasted into `[data]` of a recipe, and nothing else
+    #[arg(long, conflicts_with_all = ["all", "format"])]
+    fix: bool,
+
+    /// How findings are written
+    #[arg(long, value_enum, default_value = "text")]
+    format: Form,
+}
+
+/// How findings are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// For the terminal
+    Text,
+    /// All of them, for programs
+    Json,
 }
 
 impl Check {
@@ -58,7 +76,12 @@ impl Check {
             bar.inc(1);
         });
         bar.finish_and_clear();
-        output::print(&text(&checkup, if self.all { usize::MAX } else { SHOWN }))?;
+        let most = if self.all { usize::MAX } else { SHOWN };
+        output::print(&match (self.fix, self.format) {
+            (true, _) => checkup.exclude().unwrap_or_default(),
+            (false, Form::Json) => serde_json::to_string_pretty(&checkup).expect("plain data") + "\n",
+            (false, Form::Text) => text(&checkup, most),
+        })?;
         match checkup.faults() {
             0 => Ok(()),
             faults => Err(DataError::Faults { path, faults }.into()),
@@ -123,6 +146,7 @@ fn name(kind: Kind) -> &'static str {
         Kind::Layout => "out of place",
         Kind::ClassInformation => "about the class information",
         Kind::Count => "wrong counts",
+        Kind::Size => "small images",
         Kind::Image => "images that cannot be used",
         Kind::Duplicate => "duplicates",
         Kind::Repeated => "repeated images",
@@ -135,7 +159,8 @@ mod tests {
     use super::*;
 
     fn finding(kind: Kind, what: &str, mend: Option<&str>) -> Finding {
-        Finding { kind, what: what.to_owned(), mend: mend.map(String::from), wrong: mend.is_some() }
+        let (what, mend, wrong) = (what.to_owned(), mend.map(String::from), mend.is_some());
+        Finding { kind, what, mend, wrong, exclude: Vec::new() }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::experiment::{Recipe, Record, RunFolder, images};
 use crate::protocol::{Reading, Usage};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The names of the images of each class.
 pub(super) type Names = BTreeMap<Slot, Vec<String>>;
@@ -20,6 +20,10 @@ pub(super) struct Evidence {
     pub(super) record_text: String,
     /// The text of `recipe.toml`.
     pub(super) recipe_text: String,
+    /// The first line of the record whose digests are not what they should be.
+    pub(super) changed_line: Option<usize>,
+    /// Files that are not as they were written.
+    pub(super) faults: Vec<PathBuf>,
     /// The finished tasks.
     pub(super) tasks: Vec<TaskEvidence>,
 }
@@ -58,7 +62,7 @@ impl Evidence {
     pub(super) fn read(run: &Path) -> Result<Self> {
         let folder = RunFolder::open(run)?;
         let (text, recipe_text) = (read(&folder.record())?, read(&folder.recipe())?);
-        let record = Record::parse(&text, &folder.record())?;
+        let record = Record::parse_unchecked(&text, &folder.record())?;
         let recipe = Recipe::parse(&record.start.recipe, &folder.record())?;
         if !record.lines.iter().any(|line| matches!(line, Line::Images(_))) && record.evaluations().next().is_some() {
             return Err(AuditError::NoImages { path: run.to_owned() }.into());
@@ -67,7 +71,9 @@ impl Evidence {
         let tasks = evaluations.map(|evaluation| TaskEvidence::read(&folder, &record, evaluation));
         let tasks = tasks.collect::<Result<Vec<_>>>()?;
         let record_text = text.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
-        Ok(Self { record, recipe, record_text, recipe_text, tasks })
+        let changed_line = record.changed(&text);
+        let faults = folder.faults(&record)?;
+        Ok(Self { record, recipe, record_text, recipe_text, tasks, changed_line, faults })
     }
 
     /// What the record says is in memory after task `task`: nothing before the first.
@@ -107,7 +113,7 @@ impl TaskEvidence {
             number,
             record_text: read(&folder.task_record(number))?,
             summary,
-            digest: images::digest(text.as_bytes()),
+            digest: crate::disk::digest(text.as_bytes()),
             images: images::parse(&text, &path)?,
             kept: kept.flatten().collect(),
             memory: memory(&folder.task(number).join("memory.json"))?,

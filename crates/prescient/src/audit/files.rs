@@ -3,6 +3,7 @@
 use crate::audit::Check;
 use crate::audit::evidence::{Evidence, TaskEvidence};
 use crate::class::Slot;
+use crate::disk::short;
 use crate::experiment::images::count;
 use crate::protocol::{Reading, Usage};
 use std::collections::BTreeMap;
@@ -15,12 +16,20 @@ pub(super) fn check(evidence: &Evidence) -> Check {
     if evidence.tasks.iter().map(|task| task.record_text.as_str()).collect::<String>() != evidence.record_text {
         against.push("`record.jsonl` is not what its tasks recorded".to_owned());
     }
+    if let Some(line) = evidence.changed_line {
+        against
+            .push(format!("`record.jsonl`, line {line}: the digests of a task are not those of the lines before it"));
+    }
     for task in &evidence.tasks {
         against.extend(of_task(evidence, task));
     }
+    let told = |path: &&std::path::PathBuf| !path.ends_with("recipe.toml") && !path.ends_with("images.jsonl");
+    against.extend(
+        evidence.faults.iter().filter(told).map(|path| format!("`{}` is not as it was written", path.display())),
+    );
     against.extend(changed(evidence));
     let says = format!(
-        "every file is as it was recorded: the recipe, and the images and memories of {} tasks",
+        "every file is as it was recorded: the recipe, and the model, images and memory of {} tasks",
         evidence.tasks.len()
     );
     Check::new("files", says, "files are not as they were recorded", against)
@@ -47,11 +56,6 @@ fn of_task(evidence: &Evidence, task: &TaskEvidence) -> Vec<String> {
     against
         .extend(wrong.map(|image| format!("`{}` is said to be `{}`, which is not its slot", image.name, image.class)));
     against
-}
-
-/// The first digits of a digest: enough to tell two apart.
-fn short(digest: &str) -> String {
-    digest.chars().take(12).collect()
 }
 
 /// Images that have other pixels in one task than in another.

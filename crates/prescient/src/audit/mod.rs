@@ -116,7 +116,7 @@ pub fn audit(run: &Path, near: bool) -> Result<Audit> {
         tasks: start.tasks.clone(),
         stamp: start.stamp(),
         pretrained: start.pretrained(),
-        recipe_digest: crate::experiment::images::digest(start.recipe.as_bytes()),
+        recipe_digest: crate::disk::digest(start.recipe.as_bytes()),
         recipe: start.recipe.clone(),
     };
     let checks = vec![

@@ -55,7 +55,7 @@ impl SplitAudit {
 ///
 /// Paths are looked for in the working directory, then beside the list.
 pub fn audit_split(list: &Path, near: bool) -> Result<SplitAudit> {
-    let text = std::fs::read_to_string(list).map_err(DataError::io(list))?;
+    let text = crate::disk::read_text(list).map_err(DataError::io(list))?;
     let split = parse(&text, list)?;
     let paths = |subset| split.iter().filter(move |(side, _)| *side == subset).map(|(_, path)| path.as_str());
     let train: BTreeSet<&str> = paths(Subset::Train).collect();
@@ -96,8 +96,9 @@ struct Found {
 /// The file at `path`, if it is here.
 fn found(path: &str, list: &Path) -> Option<Found> {
     let beside = list.parent().unwrap_or(Path::new("")).join(path);
-    let (bytes, path): (Vec<u8>, PathBuf) =
-        [PathBuf::from(path), beside].into_iter().find_map(|path| Some((std::fs::read(&path).ok()?, path)))?;
+    let (bytes, path): (Vec<u8>, PathBuf) = [PathBuf::from(path), beside]
+        .into_iter()
+        .find_map(|path| Some((crate::disk::read(&path, crate::disk::IMAGE).ok()?, path)))?;
     Some(match Image::decode(&bytes, Channels::Rgb, &path) {
         Ok(image) => Found { content: *content(&image).as_bytes(), perceptual_hash: PerceptualHash::of(&image) },
         Err(_) => Found { content: *blake3::hash(&bytes).as_bytes(), perceptual_hash: None },

@@ -87,12 +87,12 @@ pub fn read(source: &AttributeSource) -> Result<Catalogue, DataError> {
     let path = resolve(&source.path);
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let extension = name.rsplit_once('.').map(|(_, extension)| extension).unwrap_or_default();
-    let bytes = || std::fs::read(&path).map_err(DataError::io(&path));
+    let bytes = |most: u64| crate::disk::read(&path, most).map_err(DataError::io(&path));
     let catalogue = match extension {
         _ if path.is_dir() => from_folder(&path)?,
-        "csv" => Catalogue::from_csv(&bytes()?, &path)?,
-        "mat" => xlsa17::from_mat(&bytes()?, source.variable.as_deref(), &path)?,
-        "npy" => npy::from_npy(&bytes()?, source.classes.as_deref(), &path)?,
+        "csv" => Catalogue::from_csv(&bytes(crate::disk::IMAGE)?, &path)?,
+        "mat" => xlsa17::from_mat(&bytes(crate::disk::TABLE)?, source.variable.as_deref(), &path)?,
+        "npy" => npy::from_npy(&bytes(crate::disk::TABLE)?, source.classes.as_deref(), &path)?,
         "txt" if ["predicate-matrix-binary.txt", "predicate-matrix-continuous.txt"].contains(&name.as_str()) => {
             awa2::from_matrix_file(&path)?
         }

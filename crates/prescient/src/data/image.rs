@@ -3,11 +3,19 @@
 //! Features that were computed elsewhere travel as an image of one row, whose [`Channels`] say that it holds numbers
 //! (ADR 16).
 
+use crate::disk;
 use crate::error::DataError;
 use bytes::Bytes;
+use image::error::{LimitError, LimitErrorKind};
+use image::metadata::Orientation;
+use image::{DynamicImage, ImageDecoder, ImageError, ImageReader, ImageResult, Limits, RgbImage};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::io::{BufRead, Cursor, Seek};
 use std::path::Path;
+
+/// As many bytes a decoded image may take: 134 megapixels in colour. A small file can declare any size.
+const LARGEST: u64 = 384 << 20;
 
 /// What a pixel is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,10 +82,12 @@ impl Image {
     /// Reads and decodes a file (JPEG, PNG, BMP, GIF or WebP), in grey or in colour.
     pub fn read(path: impl AsRef<Path>, channels: Channels) -> Result<Self, DataError> {
         let path = path.as_ref();
-        Self::decode(&std::fs::read(path).map_err(DataError::io(path))?, channels, path)
+        Self::decode(&disk::read(path, disk::IMAGE).map_err(DataError::io(path))?, channels, path)
     }
 
     /// Decodes a file's bytes (JPEG, PNG, BMP, GIF or WebP), in grey or in colour; `path` is named in errors.
+    ///
+    /// The image is turned as its EXIF orientation says. What is transparent lies on white.
     ///
     /// ```
     /// use prescient::data::{Channels, Image};
@@ -88,7 +98,8 @@ impl Image {
     /// ```
     pub fn decode(bytes: &[u8], channels: Channels, path: &Path) -> Result<Self, DataError> {
         let unreadable = |reason: &str| DataError::Image { path: path.to_owned(), reason: reason.trim().to_owned() };
-        let image = image::load_from_memory(bytes).map_err(|error| unreadable(&error.to_string()))?;
+        let image = upright(bytes).map_err(|error| unreadable(&error.to_string()))?;
+        let image = if image.color().has_alpha() { on_white(image) } else { image };
         let (width, height) = (image.width(), image.height());
         let pixels = match channels {
             Channels::Grey => image.into_luma8().into_raw(),
@@ -96,6 +107,11 @@ impl Image {
             Channels::Features => return Err(unreadable("rows of features were expected, not an image")),
         };
         Ok(Self { width, height, channels, pixels: pixels.into() })
+    }
+
+    /// The width and height of an encoded image, from its header alone and before it is turned; none where it cannot be told.
+    pub(crate) fn dimensions(reader: impl BufRead + Seek) -> Option<(u32, u32)> {
+        ImageReader::new(reader).with_guessed_format().ok()?.into_dimensions().ok()
     }
 
     /// The part of the image from column `left` and row `top`, so many pixels wide and high.
@@ -124,9 +140,83 @@ impl Image {
     }
 }
 
+/// Decodes an image and turns it as its EXIF orientation says: phones store photos as their sensor lies.
+fn upright(bytes: &[u8]) -> ImageResult<DynamicImage> {
+    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format()?;
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(LARGEST);
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder()?;
+    if decoder.total_bytes() > LARGEST {
+        return Err(ImageError::Limits(LimitError::from_kind(LimitErrorKind::InsufficientMemory)));
+    }
+    // Where it cannot be read there is none.
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let mut image = DynamicImage::from_decoder(decoder)?;
+    image.apply_orientation(orientation);
+    Ok(image)
+}
+
+/// The same image without transparency: blended onto white, as a browser shows it.
+fn on_white(image: DynamicImage) -> DynamicImage {
+    let image = image.into_rgba8();
+    let (width, height) = image.dimensions();
+    let blend = |color: u8, alpha: u8| {
+        let (color, alpha) = (u32::from(color), u32::from(alpha));
+        ((color * alpha + 255 * (255 - alpha) + 127) / 255) as u8
+    };
+    let pixels = image.pixels().flat_map(|pixel| {
+        let [red, green, blue, alpha] = pixel.0;
+        [red, green, blue].map(|color| blend(color, alpha))
+    });
+    DynamicImage::ImageRgb8(RgbImage::from_raw(width, height, pixels.collect()).expect("three bytes for each pixel"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use image::codecs::jpeg::JpegEncoder;
+    use image::{ImageEncoder, RgbaImage};
+
+    /// Left half red, right half blue, 32 wide and 16 high, as a phone that was held upright stores it: "turn by 90 degrees".
+    #[test]
+    fn photos_are_turned_as_their_exif_orientation_says() {
+        let drawn = RgbImage::from_fn(32, 16, |x, _| image::Rgb(if x < 16 { [250, 0, 0] } else { [0, 0, 250] }));
+        // Little-endian TIFF with one entry: orientation (0x0112), a short, one of it.
+        let decoded = |orientation: u8| {
+            let exif = [&b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0"[..], &[orientation], &[0; 7]].concat();
+            let mut bytes = Vec::new();
+            let mut encoder = JpegEncoder::new_with_quality(&mut bytes, 95);
+            encoder.set_exif_metadata(exif).expect("JPEG has EXIF");
+            encoder.encode_image(&drawn).expect("a JPEG");
+            Image::decode(&bytes, Channels::Rgb, Path::new("phone.jpg")).expect("a photo")
+        };
+        let red_at = |image: &Image, x: u32, y: u32| image.pixels[((y * image.width + x) * 3) as usize] > 125;
+        for (orientation, size, red, blue) in [
+            (1, (32, 16), (2, 8), (29, 8)),
+            (3, (32, 16), (29, 8), (2, 8)),
+            // Clockwise: what was left is on top.
+            (6, (16, 32), (8, 2), (8, 29)),
+            (8, (16, 32), (8, 29), (8, 2)),
+            (2, (32, 16), (29, 8), (2, 8)),
+        ] {
+            let image = decoded(orientation);
+            assert_eq!((image.width, image.height), size, "orientation {orientation}");
+            assert!(red_at(&image, red.0, red.1) && !red_at(&image, blue.0, blue.1), "orientation {orientation}");
+        }
+    }
+
+    /// 100 of 255 parts of (10, 20, 30), the rest white: 10 · 100/255 + 155 = 158.9, and so on. Nothing of it: white.
+    #[test]
+    fn what_is_transparent_lies_on_white() {
+        let drawn = RgbaImage::from_raw(3, 1, vec![10, 20, 30, 100, 10, 20, 30, 0, 10, 20, 30, 255]).expect("pixels");
+        let mut bytes = Vec::new();
+        let encoder = image::codecs::png::PngEncoder::new(&mut bytes);
+        encoder.write_image(drawn.as_raw(), 3, 1, image::ExtendedColorType::Rgba8).expect("a PNG");
+        let decoded = |channels| Image::decode(&bytes, channels, Path::new("logo.png")).expect("an image").pixels;
+        assert_eq!(decoded(Channels::Rgb)[..], [159, 163, 167, 255, 255, 255, 10, 20, 30]);
+        assert_eq!(decoded(Channels::Grey)[1], 255);
+    }
 
     /// Of 0 1 2 / 3 4 5 / 6 7 8 the two columns on the right, the two rows at the bottom: 4 5 / 7 8.
     #[test]

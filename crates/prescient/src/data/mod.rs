@@ -161,3 +161,17 @@ pub fn fingerprint(dataset: &dyn Dataset) -> String {
     }
     hasher.finalize().to_hex()[..16].to_owned()
 }
+
+/// A hash of which images a dataset holds and of what each shows: the same whatever is known of the classes, and in whatever
+/// order they come.
+pub fn image_fingerprint(dataset: &dyn Dataset) -> String {
+    let names = dataset.catalogue().names();
+    let mut hasher = blake3::Hasher::new();
+    for subset in [Subset::Train, Subset::Test] {
+        let told = |sample: &Sample| format!("{}\0{}\0", names[sample.class.index()], dataset.name(sample));
+        let mut samples: Vec<String> = dataset.samples(subset).iter().map(told).collect();
+        samples.sort_unstable();
+        hasher.update(samples.concat().as_bytes()).update(&[1]);
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}

@@ -36,6 +36,11 @@ impl TensorFile {
         Ok(file)
     }
 
+    /// A digest of all of it.
+    pub fn digest(&self) -> String {
+        crate::disk::digest(&self.bytes)
+    }
+
     /// The names of its tensors.
     pub fn names(&self) -> Result<Vec<String>, RunError> {
         Ok(self.tensors()?.names().into_iter().map(ToString::to_string).collect())

@@ -80,6 +80,16 @@ pub enum DataError {
         /// How many things.
         faults: usize,
     },
+    /// Photos that a run would stumble over, or that would spoil its numbers.
+    #[error("{count} photos cannot be learned from or tested on as they are\n  {}", lines.join("\n  "))]
+    BadPhotos {
+        /// How many.
+        count: usize,
+        /// What is wrong, for the first of them.
+        lines: Vec<String>,
+        /// What to write into the recipe to leave them out, where that can be done.
+        exclude: Option<String>,
+    },
     /// A dataset of features where images are needed.
     #[error("expected a dataset of images, found rows of features")]
     NoImages,
@@ -159,6 +169,12 @@ impl DataError {
             }
             Self::ByHand { steps, .. } => steps.clone(),
             Self::Faults { .. } => "each one is named above, with what to do about it".into(),
+            Self::BadPhotos { exclude: Some(exclude), .. } => format!(
+                "mend them, or leave them out: into `[data]` of the recipe goes\n\n{exclude}\n`--no-check` runs without this check"
+            ),
+            Self::BadPhotos { exclude: None, .. } => {
+                "put whole copies in their place; `--no-check` runs without this check".into()
+            }
             Self::NoImages => "features lie in memory as they are: they are neither packed nor shown".into(),
             Self::NoPhotos { .. } => "photos are files that end in .jpg, .jpeg, .png, .bmp, .gif or .webp".into(),
             Self::NotAnswered { .. } => "each one is named above; all others were answered".into(),

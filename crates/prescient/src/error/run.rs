@@ -42,6 +42,32 @@ pub enum RunError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A file of a run that has another digest than the record says.
+    #[error("`{path}` is not as the run wrote it: its digest is not the one in the record")]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A key that cannot change once a run has begun.
+    #[error("`--set {set}` cannot change a run that has begun")]
+    Fixed {
+        /// As it was written.
+        set: String,
+    },
+    /// Another process writes there.
+    #[error("another process is writing `{path}`")]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// An image that a run has read has other pixels now.
+    #[error("{count} photos of this run have changed since it began: `{first}`{}", if *count > 1 { " and others" } else { "" })]
+    OtherPhotos {
+        /// The first of them.
+        first: String,
+        /// How many.
+        count: usize,
+    },
     /// A part of the cache of features that is not as we wrote it.
     #[error("`{path}`, a part of the cache of features: {reason}")]
     DamagedCache {
@@ -128,6 +154,12 @@ impl RunError {
                 )
             }
             Self::NotARun { .. } => "a run is a folder that `prescient run` or `prescient demo` wrote".into(),
+            Self::Fixed { .. } => "where the data lies may change, `--set data.path=PATH`; for all else start a new run".into(),
+            Self::Locked { .. } => "wait until it is done, or choose another folder with `--out`".into(),
+            Self::OtherPhotos { .. } => {
+                "a run goes on with the very photos it began with: bring them back, or start a new run".into()
+            }
+            Self::Changed { .. } => "bring the file back from a copy, or run it again: nothing of the run can be trusted now".into(),
             Self::Damaged { .. } => "the run cannot be trusted any more: run it again".into(),
             Self::DamagedCache { path, .. } => {
                 format!(

@@ -11,14 +11,18 @@
 //!              telemetry.json  how long it took and how much memory
 //! ```
 //!
-//! Everything is written under a temporary name and renamed when it is whole. The folder itself appears with its first
-//! finished task, so a run that fails before leaves nothing behind; one that is killed before leaves `RUN.NUMBER.tmp`.
+//! Everything is written under a temporary name, synced, and renamed when it is whole. The folder itself appears with its first
+//! finished task, so a run that fails before leaves nothing behind; one that is killed before leaves `RUN.unfinished`, which the
+//! next run into `RUN` takes away. Who writes holds a lock on the folder.
 
+use crate::disk;
 use crate::error::RunError;
 use crate::evaluation::Scatter;
-use crate::experiment::record::{Line, Record, Start};
+use crate::experiment::lock::Lock;
+use crate::experiment::record::{Digests, Line, Record, Start};
 use crate::experiment::scatter;
 use crate::experiment::telemetry::Spent;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +30,8 @@ use std::path::{Path, PathBuf};
 pub(super) const RECIPE: &str = "recipe.toml";
 /// The record.
 pub(super) const RECORD: &str = "record.jsonl";
+/// All that lies in a run folder.
+const OURS: [&str; 5] = [RECIPE, RECORD, EVENTS, TASKS, "record.jsonl.tmp"];
 /// Which images a task read.
 const IMAGES: &str = "images.jsonl";
 /// A few features of each class.
@@ -51,6 +57,8 @@ pub struct RunFolder {
     path: PathBuf,
     /// Where the first task is put together; gone once the folder has its name.
     nursery: Option<PathBuf>,
+    /// Held by who writes.
+    lock: Option<Lock>,
 }
 
 impl RunFolder {
@@ -59,13 +67,46 @@ impl RunFolder {
         if path.exists() {
             return Err(RunError::Exists { path: path.to_owned() });
         }
-        // With our number in it: what another program or another run has there is not ours to touch.
-        let nursery = path.with_file_name(format!("{}.{}.tmp", name(path), std::process::id()));
-        let folder = Self { path: path.to_owned(), nursery: Some(nursery.clone()) };
-        fs::create_dir_all(nursery.join(TASKS)).map_err(RunError::io(&nursery))?;
+        let nursery = path.with_file_name(format!("{}.unfinished", name(path)));
+        let lock = Self::clear(&nursery, path)?;
+        let folder = Self { path: path.to_owned(), nursery: Some(nursery.clone()), lock: Some(lock) };
+        let tasks = nursery.join(TASKS);
+        fs::create_dir(&tasks).map_err(RunError::io(&tasks))?;
         let file = nursery.join(RECIPE);
         fs::write(&file, recipe).map_err(RunError::io(&file))?;
         Ok(folder)
+    }
+
+    /// An empty folder at `nursery`, locked. What a killed run left there is taken away, what another program has there is not.
+    fn clear(nursery: &Path, path: &Path) -> Result<Lock, RunError> {
+        let made = fs::create_dir_all(nursery).map_err(RunError::io(nursery));
+        let lock = made.and_then(|()| Lock::take(nursery, path))?;
+        // Who held it before may have been done in the meantime.
+        if path.exists() {
+            let _ = fs::remove_dir(nursery);
+            return Err(RunError::Exists { path: path.to_owned() });
+        }
+        let here = || fs::read_dir(nursery).map_err(RunError::io(nursery)).map(|entries| entries.flatten());
+        if here()?.any(|entry| !OURS.iter().any(|ours| entry.file_name() == *ours)) {
+            return Err(RunError::Exists { path: nursery.to_owned() });
+        }
+        for left in here()?.map(|entry| entry.path()) {
+            let removed = if left.is_dir() { fs::remove_dir_all(&left) } else { fs::remove_file(&left) };
+            removed.map_err(RunError::io(&left))?;
+        }
+        Ok(lock)
+    }
+
+    /// Nobody else may write from here on. What a killed run left unfinished is taken away.
+    pub(super) fn lock(&mut self) -> Result<(), RunError> {
+        self.lock = Some(Lock::take(&self.path, &self.path)?);
+        let tasks = self.path.join(TASKS);
+        for entry in fs::read_dir(&tasks).map_err(RunError::io(&tasks))?.flatten() {
+            if entry.path().extension().is_some_and(|ending| ending == "tmp") {
+                remove(&entry.path())?;
+            }
+        }
+        Ok(())
     }
 
     /// A folder that is there.
@@ -75,7 +116,7 @@ impl RunFolder {
                 return Err(RunError::NotARun { path: path.to_owned(), missing });
             }
         }
-        Ok(Self { path: path.to_owned(), nursery: None })
+        Ok(Self { path: path.to_owned(), nursery: None, lock: None })
     }
 
     /// Where it is, or will be.
@@ -129,6 +170,7 @@ impl RunFolder {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(RunError::io(&path))?,
         };
+        record.digests(task).map_or(Ok(()), |digests| digests.check(&path, &bytes))?;
         let images = record.evaluations().nth(task - 1).map_or(0, |evaluation| evaluation.answers.truth.len());
         scatter::parse(&bytes, &path, record.start.classes.len(), images).map(Some)
     }
@@ -151,22 +193,27 @@ impl RunFolder {
         remove(&made)?;
         fs::create_dir_all(&made).map_err(RunError::io(&made))?;
         save(&made)?;
-        let text: String = lines.iter().map(|line| line.to_json() + "\n").collect();
         let features = scatter::to_bytes(kept.scatter);
-        let files: [(&str, &[u8]); 4] = [
-            (IMAGES, kept.images.as_bytes()),
-            (FEATURES, &features),
-            (TELEMETRY, kept.telemetry.as_bytes()),
-            (RECORD, text.as_bytes()),
-        ];
+        let files: [(&str, &[u8]); 2] = [(IMAGES, kept.images.as_bytes()), (FEATURES, &features)];
         for (name, bytes) in files {
-            let file = made.join(name);
-            fs::write(&file, bytes).map_err(RunError::io(&file))?;
+            write(&made.join(name), bytes)?;
         }
+        let mut text: String = lines.iter().map(|line| line.to_json() + "\n").collect();
+        let before = self.record_text(start)? + &text;
+        let digests = Digests::new(task, digests(&made)?, &before);
+        text.push_str(&(Line::Digests(digests).to_json() + "\n"));
+        // It has times, which a record has not: so it carries a digest of its own.
+        write(&made.join(TELEMETRY), kept.telemetry.as_bytes())?;
+        write(&made.join(RECORD), text.as_bytes())?;
+        disk::sync_tree(&made).map_err(RunError::io(&made))?;
         fs::rename(&made, &place).map_err(RunError::io(&place))?;
+        disk::sync_folder(&self.here().join(TASKS)).map_err(RunError::io(&place))?;
         self.write_record(start)?;
         if let Some(nursery) = self.nursery.take() {
+            disk::sync_tree(&nursery).map_err(RunError::io(&nursery))?;
             fs::rename(&nursery, &self.path).map_err(RunError::io(&self.path))?;
+            let parent = self.path.parent().unwrap_or(Path::new("."));
+            disk::sync_folder(parent).map_err(RunError::io(parent))?;
         }
         Ok(())
     }
@@ -174,14 +221,70 @@ impl RunFolder {
     /// Writes the record anew from what the finished tasks left behind. After a run was killed between a task and the
     /// record, this puts the record right.
     pub fn write_record(&self, start: &Start) -> Result<(), RunError> {
+        let (text, path) = (self.record_text(start)?, self.record());
+        // Not one that cannot be read again in place of one that can.
+        Record::parse(&text, &path)?;
+        disk::replace(&path, text.as_bytes()).map_err(RunError::io(&path))
+    }
+
+    /// The record that the finished tasks make up.
+    pub(super) fn record_text(&self, start: &Start) -> Result<String, RunError> {
         let mut text = Line::Start(start.clone()).to_json() + "\n";
         for task in 1..=self.finished() {
             let file = self.task_record(task);
             text.push_str(&fs::read_to_string(&file).map_err(RunError::io(&file))?);
         }
-        let (file, made) = (self.record(), temporary(&self.record()));
-        fs::write(&made, text).map_err(RunError::io(&made))?;
-        fs::rename(&made, &file).map_err(RunError::io(&file))
+        Ok(text)
+    }
+
+    /// The record, where everything in the folder is as it was written; with the tasks that a kill kept from it.
+    pub(super) fn checked(&self) -> Result<Record, RunError> {
+        let path = self.record();
+        let before = fs::read_to_string(&path).map_err(RunError::io(&path))?;
+        let text = self.record_text(&Record::parse(&before, &path)?.start)?;
+        let tasks = self.here().join(TASKS);
+        let reason = || "what its tasks recorded is not what `record.jsonl` has".to_owned();
+        if !text.starts_with(&before) {
+            return Err(RunError::Damaged { path: tasks, line: None, reason: reason() });
+        }
+        let record = Record::parse(&text, &tasks)?;
+        self.verify(&record)?;
+        Ok(record)
+    }
+
+    /// Whether everything in the folder is as it was written: the recipe, and every file of every task that `record` has digests of.
+    pub fn verify(&self, record: &Record) -> Result<(), RunError> {
+        let faults = self.faults(record)?;
+        match faults.into_iter().next() {
+            None => Ok(()),
+            Some(path) if path == self.recipe() => Err(RunError::OtherRecipe { path }),
+            Some(path) => Err(RunError::Changed { path }),
+        }
+    }
+
+    /// The files that are not as they were written. Those of a model that are not there any more are not among them.
+    pub(crate) fn faults(&self, record: &Record) -> Result<Vec<PathBuf>, RunError> {
+        let mut faults = Vec::new();
+        if fs::read(self.recipe()).map_err(RunError::io(&self.recipe()))? != record.start.recipe.as_bytes() {
+            faults.push(self.recipe());
+        }
+        for task in 1..=record.evaluations().count() {
+            let names = record.digests(task).into_iter().flat_map(|digests| digests.files.iter());
+            for (name, expected) in names {
+                let path = self.task(task).join(name);
+                let bytes = match fs::read(&path) {
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                    read => read.map_err(RunError::io(&path))?,
+                };
+                if disk::digest(&bytes) != *expected {
+                    faults.push(path);
+                }
+            }
+            if self.spent(task).is_err() {
+                faults.push(self.task(task).join(TELEMETRY));
+            }
+        }
+        Ok(faults)
     }
 
     fn here(&self) -> &Path {
@@ -196,6 +299,20 @@ impl Drop for RunFolder {
             let _ = fs::remove_dir_all(nursery);
         }
     }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
+    fs::write(path, bytes).map_err(RunError::io(path))
+}
+
+/// The digest of every file of a folder.
+fn digests(folder: &Path) -> Result<BTreeMap<String, String>, RunError> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(RunError::io(folder))? {
+        let path = entry.map_err(RunError::io(folder))?.path();
+        found.insert(name(&path), disk::digest(&fs::read(&path).map_err(RunError::io(&path))?));
+    }
+    Ok(found)
 }
 
 fn name(path: &Path) -> String {

@@ -2,6 +2,7 @@
 //!
 //! The record has the digest of the file. So the record stays small, and the file cannot change without being noticed.
 
+use crate::disk::digest;
 use crate::error::RunError;
 use crate::experiment::record::Images;
 use crate::protocol::{Reading, Usage};
@@ -27,11 +28,6 @@ pub(super) fn summary(task: usize, stages: &[&str], images: &[Reading], text: &s
 /// How many images were used so.
 pub fn count(images: &[Reading], usage: Usage) -> usize {
     images.iter().filter(|image| image.usage == usage).count()
-}
-
-/// A digest of a file.
-pub fn digest(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
 }
 
 /// Reads the file's text; `path` is named in errors.

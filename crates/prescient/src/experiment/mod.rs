@@ -3,6 +3,7 @@
 mod check;
 mod data;
 mod difference;
+mod digests;
 #[cfg(feature = "tensorboard")]
 mod events;
 #[cfg(not(feature = "tensorboard"))]
@@ -11,12 +12,14 @@ mod events;
 mod folder;
 pub mod images;
 mod keys;
+mod lock;
 mod overrides;
 mod preset;
 mod recipe;
 pub mod recipes;
 pub mod record;
 mod scatter;
+mod summary;
 mod telemetry;
 
 pub use data::DataSettings;
@@ -30,7 +33,7 @@ pub use record::Record;
 pub use telemetry::{Spent, StageSeconds};
 
 use crate::class::ClassId;
-use crate::data::{CachedDataset, Dataset, Subset, fingerprint};
+use crate::data::{CachedDataset, Dataset, Subset, fingerprint, image_fingerprint};
 use crate::engine::Precision;
 use crate::error::{LearnError, Result, RunError, ScenarioError, While};
 use crate::evaluation::{Inspection, Scatter};
@@ -85,7 +88,7 @@ impl Experiment {
         };
         let scenario = scenario(dataset.as_ref(), &order, &split).when(|| "deal out the classes".to_owned())?;
         // Of all images: which of them are left is the seed's choice, and the same data for each seed.
-        let data = fingerprint(dataset.as_ref());
+        let (data, images) = (fingerprint(dataset.as_ref()), Some(image_fingerprint(dataset.as_ref())));
         let dataset: Arc<dyn Dataset> = match recipe.data.shots {
             Some(shots) => Arc::new(FewShots::new(dataset, &scenario, shots, Seeds::new(u64::from(recipe.seed)))),
             None => dataset,
@@ -101,6 +104,7 @@ impl Experiment {
             validated: recipe.scenario.val_fraction,
             weights: recipe.model.extractor.provenance()?,
             data,
+            images,
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),
         };
@@ -126,7 +130,20 @@ impl Experiment {
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
-        let (mut folder, experiment, before) = Self::again(path, device)?;
+        Self::resume_moved(path, &[], device, stop_after, observer)
+    }
+
+    /// The same where the data lies elsewhere now: `sets` may have `data.path=PATH`, and nothing else. The record stays as it is.
+    pub fn resume_moved(
+        path: &Path,
+        sets: &[String],
+        device: Device,
+        stop_after: Option<usize>,
+        observer: &mut dyn Observer,
+    ) -> Result<Record> {
+        let mut folder = RunFolder::open(path)?;
+        folder.lock()?;
+        let (experiment, before) = Self::again(&folder, sets, device)?;
         if before.start.device != experiment.start.device {
             let (expected, found) = (before.start.device, experiment.start.device);
             return Err(RunError::OtherDevice { expected, found }.into());
@@ -137,6 +154,7 @@ impl Experiment {
         let finished = folder.finished();
         if finished > 0 {
             learner.load(&folder.task(finished), finished)?;
+            experiment.check_photos(&folder.images(finished))?;
         }
         let record = Record::read(&folder.record())?;
         let events = Events::open(&folder.events(), &record.start.tasks, Some(&record))?;
@@ -146,7 +164,8 @@ impl Experiment {
 
     /// Compares what the run in `path` imagined after a task, the last that had a future unless given, with test images.
     pub fn inspect(path: &Path, device: Device, task: Option<usize>) -> Result<Inspection> {
-        let (folder, experiment, _) = Self::again(path, device)?;
+        let folder = RunFolder::open(path)?;
+        let (experiment, _) = Self::again(&folder, &[], device)?;
         let last = folder.finished().min(experiment.sealed.scenario().tasks() - 1);
         let number = task.unwrap_or(last);
         if number == 0 || number > last {
@@ -160,13 +179,14 @@ impl Experiment {
         }
     }
 
-    /// The run in the folder `path`, with the data and the recipe that it began with.
-    fn again(path: &Path, device: Device) -> Result<(RunFolder, Self, Record)> {
-        let folder = RunFolder::open(path)?;
+    /// The run in `folder`, with the data and the recipe that it began with, and all its files as they were written.
+    fn again(folder: &RunFolder, sets: &[String], device: Device) -> Result<(Self, Record)> {
+        if let Some(set) = sets.iter().find(|set| set.split('=').next().map(str::trim) != Some("data.path")) {
+            return Err(RunError::Fixed { set: set.clone() }.into());
+        }
         let file = folder.recipe();
-        let text = std::fs::read_to_string(&file).map_err(RunError::io(&file))?;
-        let experiment = Self::new(Recipe::parse(&text, &file)?, device)?;
-        let before = Record::read(&folder.record())?;
+        let before = folder.checked()?;
+        let experiment = Self::new(overridden(&before.start.recipe, &file, sets)?, device)?;
         let (then, now) = (&before.start, &experiment.start);
         if then.data != now.data {
             return Err(RunError::OtherData { expected: then.data.clone(), found: now.data.clone() }.into());
@@ -177,10 +197,25 @@ impl Experiment {
             return Err(RunError::OtherWeights { expected: digest(then), found: digest(now) }.into());
         }
         // Not as texts: a run may be older than a key whose default it had all along.
-        if Recipe::parse(&then.recipe, &file)? != experiment.recipe || then.classes != now.classes {
+        let recipe = Recipe::parse(&then.recipe, &file)?;
+        let now_recipe = match sets {
+            [] => experiment.recipe.clone(),
+            _ => Recipe { data: recipe.data.clone(), ..experiment.recipe.clone() },
+        };
+        if recipe != now_recipe || then.classes != now.classes {
             return Err(RunError::OtherRecipe { path: file }.into());
         }
-        Ok((folder, experiment, before))
+        Ok((experiment, before))
+    }
+
+    /// Whether what the run has kept and was tested on, as the file at `path` lists it, has the same pixels as then.
+    fn check_photos(&self, path: &Path) -> Result<()> {
+        let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
+        let changed = self.sealed.changed(&images::parse(&text, path)?)?;
+        match changed.first() {
+            None => Ok(()),
+            Some(first) => Err(RunError::OtherPhotos { first: first.clone(), count: changed.len() }.into()),
+        }
     }
 
     fn learner(&self) -> Result<Box<dyn Learner>> {
@@ -235,6 +270,7 @@ impl Experiment {
         let scenario = self.sealed.scenario();
         let last = stop_after.map_or(scenario.tasks(), |stop| stop.min(scenario.tasks()));
         let mut evaluator = self.evaluator();
+        observer.on_event(&Event::Started { summary: &self.summary() });
         for number in folder.finished() + 1..=last {
             let watching = (&mut events, &mut *observer);
             let mut watch = (Recorder::new(scenario.arriving()), (Telemetry::start(self.device), watching));
@@ -323,7 +359,7 @@ impl Observer for Recorder {
                 self.scatter = Scatter { ghosts, zones, ..scatter.clone() };
                 return;
             }
-            Event::TaskStarted { .. } | Event::StageStarted { .. } | Event::Step => return,
+            Event::Started { .. } | Event::TaskStarted { .. } | Event::StageStarted { .. } | Event::Step => return,
         };
         self.lines.push(line);
     }

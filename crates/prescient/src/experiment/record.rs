@@ -7,13 +7,14 @@ use crate::class::{Slot, Slots};
 use crate::error::RunError;
 use crate::evaluation::{Answers, Confusion, Judged, Run, Worth};
 use crate::experiment::Recipe;
+pub use crate::experiment::digests::Digests;
 use crate::extractor::Provenance;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The version of this format.
-pub const FORMAT: u32 = 1;
+/// The version of this format. Version 1 had no digests; it is still read.
+pub const FORMAT: u32 = 2;
 
 /// One line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,8 +30,10 @@ pub enum Line {
     Worth(Worth),
     /// What was answered after a task.
     Evaluation(Evaluation),
-    /// Which images the task read: its last line. Records of early versions have none.
+    /// Which images the task read. Records of early versions have none.
     Images(Images),
+    /// The digests of what the task left behind: its last line. Records of format 1 have none.
+    Digests(Digests),
 }
 
 /// What the run is about.
@@ -58,6 +61,9 @@ pub struct Start {
     pub weights: Option<Provenance>,
     /// A hash of what the dataset holds.
     pub data: String,
+    /// A hash of which images it holds and what each shows, whatever is known of their classes. Early versions had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<String>,
     /// The classes' names in order of arrival, then those that never arrive: they are described and have no images.
     pub classes: Vec<String>,
     /// How many arrive with each task.
@@ -135,6 +141,20 @@ impl Start {
         self.tasks.iter().sum()
     }
 
+    /// Whether both learn the same classes in the same tasks; one may know of more that never arrive.
+    pub fn same_tasks(&self, other: &Self) -> bool {
+        let arriving = |start: &Self| start.classes.get(..start.arriving()).map(<[String]>::to_vec);
+        self.tasks == other.tasks && arriving(self) == arriving(other)
+    }
+
+    /// Whether both runs are on the same images, whatever each knows of their classes.
+    pub fn same_images(&self, other: &Self) -> bool {
+        match (&self.images, &other.images) {
+            (Some(ours), Some(theirs)) => ours == theirs,
+            _ => self.data == other.data,
+        }
+    }
+
     /// What the run is about, whatever its seed: what runs of one kind share. A recipe of another version that cannot be
     /// read is taken as it stands.
     pub fn recipe_without_seed(&self) -> String {
@@ -178,6 +198,18 @@ impl Record {
 
     /// Reads a record's text; `path` is named in errors.
     pub fn parse(text: &str, path: &Path) -> Result<Self, RunError> {
+        let record = Self::parse_unchecked(text, path)?;
+        match record.changed(text) {
+            None => Ok(record),
+            Some(line) => {
+                let reason = "it is not as it was written: the digests of its tasks are others".to_owned();
+                Err(RunError::Damaged { path: path.to_owned(), line: Some(line), reason })
+            }
+        }
+    }
+
+    /// The same, whether its digests are right or not.
+    pub(crate) fn parse_unchecked(text: &str, path: &Path) -> Result<Self, RunError> {
         let damaged =
             |line: usize, reason: String| RunError::Damaged { path: path.to_owned(), line: Some(line), reason };
         let mut lines = Vec::new();
@@ -186,9 +218,9 @@ impl Record {
             lines.push(line);
         }
         let start = match lines.first() {
-            Some(Line::Start(start)) if start.format == FORMAT => start.clone(),
+            Some(Line::Start(start)) if (1..=FORMAT).contains(&start.format) => start.clone(),
             Some(Line::Start(start)) => {
-                return Err(damaged(1, format!("expected record format {FORMAT}, found {}", start.format)));
+                return Err(damaged(1, format!("expected record format 1 to {FORMAT}, found {}", start.format)));
             }
             Some(_) => return Err(damaged(1, "expected the line `start`, found another".to_owned())),
             None => return Err(damaged(1, "expected the line `start`, found an empty file".to_owned())),
@@ -197,6 +229,31 @@ impl Record {
         let record = Self { start, lines };
         record.check().map_err(|reason| RunError::Damaged { path: path.to_owned(), line: None, reason })?;
         Ok(record)
+    }
+
+    /// The first line at which the digests of `text`, which this record was read from, are not what they should be.
+    pub(crate) fn changed(&self, text: &str) -> Option<usize> {
+        let (mut at, mut whole) = (0, true);
+        for (index, raw) in text.split_inclusive('\n').enumerate() {
+            // The first line is the start.
+            if let Some(line) = index.checked_sub(1).and_then(|index| self.lines.get(index)) {
+                whole =
+                    matches!(line, Line::Digests(digests) if digests.fits(&text[..at]) && line.to_json() + "\n" == raw);
+                if !whole && matches!(line, Line::Digests(_)) {
+                    return Some(index + 1);
+                }
+            }
+            at += raw.len();
+        }
+        (self.start.format > 1 && !whole).then_some(self.lines.len() + 1)
+    }
+
+    /// The digests of task `task`, where the record has any.
+    pub fn digests(&self, task: usize) -> Option<&Digests> {
+        self.lines.iter().find_map(|line| match line {
+            Line::Digests(digests) if digests.task == task => Some(digests),
+            _ => None,
+        })
     }
 
     /// What only a damaged or edited file gets wrong, so that metrics need not ask.
@@ -286,6 +343,7 @@ pub(crate) mod testing {
             validated: None,
             weights: None,
             data: "0".to_owned(),
+            images: None,
             classes: classes.map(String::from).to_vec(),
             tasks: tasks.to_vec(),
         }

@@ -1,5 +1,6 @@
 //! How long a task took and how much memory: facts of the machine, kept apart from the record.
 
+use crate::disk;
 use crate::error::RunError;
 use crate::learner::{Event, Observer};
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ pub(super) struct Telemetry {
 
 /// What a task took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Spent {
     /// From its first to its last moment.
     pub seconds: f64,
@@ -29,6 +31,7 @@ pub struct Spent {
 
 /// What a stage took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StageSeconds {
     /// Its name.
     pub stage: String,
@@ -39,11 +42,9 @@ pub struct StageSeconds {
 impl Spent {
     /// Reads what [`Telemetry::finish`] wrote; `path` is named in errors.
     pub(super) fn parse(text: &str, path: &Path) -> Result<Self, RunError> {
-        serde_json::from_str(text).map_err(|error| RunError::Damaged {
-            path: path.to_owned(),
-            line: Some(error.line()),
-            reason: error.to_string(),
-        })
+        let damaged = |line, reason| RunError::Damaged { path: path.to_owned(), line, reason };
+        let text = disk::opened(text).map_err(|reason| damaged(None, reason))?;
+        serde_json::from_str(&text).map_err(|error| damaged(Some(error.line()), error.to_string()))
     }
 }
 
@@ -69,7 +70,7 @@ impl Telemetry {
             peak_ram_bytes: torch_shim::peak_ram(),
             peak_vram_bytes: self.device.is_cuda().then(|| torch_shim::peak_memory(self.device)).flatten(),
         };
-        serde_json::to_string_pretty(&spent).expect("plain data") + "\n"
+        disk::signed(&spent)
     }
 }
 

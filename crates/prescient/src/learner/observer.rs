@@ -7,6 +7,11 @@ use crate::protocol::Reading;
 /// Something that happened.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// A run begins, or goes on.
+    Started {
+        /// What it is about to do, in one line.
+        summary: &'a str,
+    },
     /// A task begins.
     TaskStarted {
         /// From 1.

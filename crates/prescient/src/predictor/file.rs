@@ -2,9 +2,13 @@
 //! weights of `f` are those of the checkpoint beside it, `weights.safetensors`, and not written twice.
 
 use super::{About, Head, Predictor};
+use crate::disk;
 use crate::engine::{Compute, TensorFile, write_tensors};
 use crate::error::RunError;
 use crate::extractor::Network;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tch::Device;
 
@@ -15,13 +19,34 @@ pub(crate) const WEIGHTS: &str = "weights.safetensors";
 /// What the names of the weights of `f` begin with there.
 pub(crate) const EXTRACTOR: &str = "extractor.";
 
+/// `predictor.json`: it goes with two other files, and may be shipped with them without the record.
+#[derive(Serialize)]
+struct Saved<'a> {
+    #[serde(flatten)]
+    about: &'a About,
+    /// The digests of the other two.
+    files: BTreeMap<String, String>,
+}
+
+/// What [`Saved`] was made of; a file of an early version has no digests.
+fn parse(text: &str) -> Result<(About, BTreeMap<String, String>), String> {
+    let told = |error: serde_json::Error| error.to_string();
+    let mut fields: serde_json::Map<String, Value> = serde_json::from_str(&disk::opened(text)?).map_err(told)?;
+    let files = fields.remove("files").map(serde_json::from_value).transpose().map_err(told)?;
+    Ok((serde_json::from_value(Value::Object(fields)).map_err(told)?, files.unwrap_or_default()))
+}
+
 impl Predictor {
     /// Writes it into `folder`, beside the checkpoint with the weights of `f`.
     pub fn save(&self, folder: &Path) -> Result<(), RunError> {
+        write_tensors(&folder.join(HEAD), &self.head.tensors())?;
+        let mut files = BTreeMap::new();
+        for name in [WEIGHTS, HEAD] {
+            files.insert(name.to_owned(), TensorFile::open(&folder.join(name))?.digest());
+        }
         let path = folder.join(ABOUT);
-        let text = serde_json::to_string_pretty(&self.about).expect("plain data") + "\n";
-        std::fs::write(&path, text).map_err(RunError::io(&path))?;
-        write_tensors(&folder.join(HEAD), &self.head.tensors())
+        let text = disk::signed(&Saved { about: &self.about, files });
+        std::fs::write(&path, text).map_err(RunError::io(&path))
     }
 
     /// The model of a run after its last finished task, on the CPU. `run` may also be the folder of a task.
@@ -35,13 +60,20 @@ impl Predictor {
         let path = folder.join(ABOUT);
         let text = std::fs::read_to_string(&path).map_err(RunError::io(&path))?;
         let damaged = |reason: String| RunError::Damaged { path: path.clone(), line: None, reason };
-        let about: About = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        let (about, files) = parse(&text).map_err(damaged)?;
         about.check().map_err(damaged)?;
+        let open = |name: &str| {
+            let (path, file) = (folder.join(name), TensorFile::open(&folder.join(name))?);
+            match files.get(name) {
+                Some(expected) if *expected != file.digest() => Err(RunError::Changed { path }),
+                _ => Ok(file),
+            }
+        };
         let compute = Compute { precision: about.precision, ..Compute::default() };
         let (channels, size) = (about.input.channels.count(), about.input.size as usize);
         let mut network = Network::new(about.extractor.clone(), channels, size, compute, device, 0);
-        network.read(&TensorFile::open(&folder.join(WEIGHTS))?, EXTRACTOR)?;
-        let file = TensorFile::open(&folder.join(HEAD))?;
+        network.read(&open(WEIGHTS)?, EXTRACTOR)?;
+        let file = open(HEAD)?;
         let head = Head::read(about.head, &file, network.width())?;
         let (classes, known) = (about.classes.len(), head.rows().size()[0] as usize);
         if !(about.seen..=classes).contains(&known) {

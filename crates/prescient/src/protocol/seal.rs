@@ -6,11 +6,13 @@
 
 use crate::catalogue::Catalogue;
 use crate::class::{Slot, Slots};
+use crate::data::perceptual_hash::content;
 use crate::data::{Channels, Dataset, Image, Normalization, Sample, Subset};
 use crate::error::DataError;
 use crate::protocol::ledger::{Known, Ledger, Reading, Trace, Usage};
 use crate::scenario::{Scenario, Task};
-use std::collections::BTreeSet;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A dataset under seal. Only a task opens it, and only as far as it may.
@@ -70,9 +72,32 @@ impl Sealed {
         self.dataset.samples(sample.subset).get(sample.index as usize) == Some(sample)
     }
 
+    /// How many images there are to learn from and to test on.
+    pub fn counts(&self) -> [usize; 2] {
+        [Subset::Train, Subset::Test].map(|subset| self.dataset.samples(subset).len())
+    }
+
+    /// The names of images that were kept or tested on, as `readings` say, and have other pixels now. Nothing is learned here.
+    pub fn changed(&self, readings: &[Reading]) -> Result<Vec<String>, DataError> {
+        let by_name = |subset: Subset| -> BTreeMap<(Slot, String), &Sample> {
+            let samples = self.dataset.samples(subset).iter();
+            samples.map(|sample| ((self.slots[sample.class.index()], self.name(sample)), sample)).collect()
+        };
+        let (train, test) = (by_name(Subset::Train), by_name(Subset::Test));
+        let same = |reading: &Reading| -> Result<bool, DataError> {
+            let samples = if reading.usage == Usage::Test { &test } else { &train };
+            match samples.get(&(reading.slot, reading.name.clone())) {
+                Some(sample) => Ok(content(&self.dataset.image(sample)?).to_hex().as_str() == reading.hash),
+                None => Ok(false),
+            }
+        };
+        let again: Vec<&Reading> = readings.iter().filter(|reading| reading.usage != Usage::Learn).collect();
+        let same: Vec<bool> = again.par_iter().map(|reading| same(reading)).collect::<Result<_, _>>()?;
+        Ok(again.iter().zip(same).filter(|(_, same)| !same).map(|(reading, _)| reading.name.clone()).collect())
+    }
+
     /// What task `task` may read, with `memory` of the past.
     pub fn open(&self, task: &Task<'_>, memory: impl IntoIterator<Item = Sample>) -> TaskData {
-        let counts = [Subset::Train, Subset::Test].map(|subset| self.dataset.samples(subset).len());
         TaskData {
             sealed: self.clone(),
             number: task.number(),
@@ -80,7 +105,7 @@ impl Sealed {
             seen: task.seen(),
             memory: memory.into_iter().collect(),
             oracle: false,
-            ledger: Arc::new(Ledger::new(self.known.clone(), counts)),
+            ledger: Arc::new(Ledger::new(self.known.clone(), self.counts())),
         }
     }
 

@@ -63,7 +63,7 @@ impl Order {
             Order::Standard => Err(ScenarioError::OrderUnknown { order: "standard" }),
             Order::Proposed => Err(ScenarioError::OrderUnknown { order: "proposed" }),
             Order::File { path } => {
-                let text = std::fs::read_to_string(path)
+                let text = crate::disk::read_text(path)
                     .map_err(|source| ScenarioError::OrderFile { path: path.clone(), source })?;
                 from_lines(&text, names, path)
             }
@@ -127,7 +127,17 @@ fn from_lines(text: &str, names: &[String], path: &std::path::Path) -> Result<Ve
     let ids: BTreeMap<&str, ClassId> = names.iter().enumerate().map(|(i, n)| (n.as_str(), ClassId(i as u32))).collect();
     let mut line_of = BTreeMap::new();
     let mut order = Vec::new();
-    for (index, name) in text.lines().map(str::trim).enumerate().filter(|(_, name)| !name.is_empty()) {
+    // Of a table the first column counts: so a run without class information can have the order of one with it.
+    let table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+    let names_in = text
+        .lines()
+        .map(|line| if table { first_cell(line) } else { line.trim() })
+        .enumerate()
+        .filter(|(_, name)| !name.is_empty());
+    let header = |index: usize, name: &str| table && index == 0 && name.eq_ignore_ascii_case("class");
+    // A class that is only described has no place in the order.
+    let counts = |index: usize, name: &str| !header(index, name) && (!table || ids.contains_key(name));
+    for (index, name) in names_in.filter(|(index, name)| counts(*index, name)) {
         let at_line = |reason: String| ScenarioError::OrderLine { path: path.to_owned(), line: index + 1, reason };
         let class =
             *ids.get(name).ok_or_else(|| at_line(format!("expected a class of the dataset, found `{name}`")))?;
@@ -145,6 +155,11 @@ fn from_lines(text: &str, names: &[String], path: &std::path::Path) -> Result<Ve
         }),
         None => Ok(order),
     }
+}
+
+/// The first cell of a line of a table.
+fn first_cell(line: &str) -> &str {
+    line.trim_start_matches('\u{feff}').split([',', ';', '\t']).next().unwrap_or_default().trim_matches(['"', ' '])
 }
 
 #[cfg(test)]
@@ -171,6 +186,14 @@ mod tests {
     #[test]
     fn a_file_decides() {
         let order = from_lines("cat\n\n ant \nbee\n", &names(), Path::new("o.txt")).expect("a full order");
+        assert_eq!(order, [ClassId(2), ClassId(0), ClassId(1)]);
+    }
+
+    /// `emu` is described and has no image.
+    #[test]
+    fn a_table_decides_by_its_first_column() {
+        let text = "Class;legs\n\"cat\";4\nemu;2\nant;6\nbee;6\n";
+        let order = from_lines(text, &names(), Path::new("a.csv")).expect("a full order");
         assert_eq!(order, [ClassId(2), ClassId(0), ClassId(1)]);
     }
 

@@ -45,12 +45,14 @@ fn same(inventory: &Inventory, before: &Item, after: &Item) -> Finding {
             ),
             false => "take one of the two away: what was learned from tests nothing".to_owned(),
         };
-        return Finding::new(Kind::Duplicate, what, &mend);
+        return Finding { exclude: inventory.excluding([before]), ..Finding::new(Kind::Duplicate, what, &mend) };
     }
     if before.classes != after.classes && before.objects.is_empty() {
         let (one, other) = (before.classes.join(", "), after.classes.join(", "));
         let what = format!("`{b}`: expected `{other}`, found the image `{a}` once more, which is `{one}`");
-        return Finding::new(Kind::Duplicate, what, "one of the two is in the wrong place: take it away");
+        let finding = Finding::new(Kind::Duplicate, what, "one of the two is in the wrong place: take it away");
+        // Which of the two is not for us to say.
+        return Finding { exclude: inventory.excluding([before, after]), ..finding };
     }
     Finding::notice(Kind::Repeated, format!("`{b}` is `{a}` once more, on the same side"))
 }

@@ -82,6 +82,12 @@ impl Inventory {
         Self { pictures: Pictures::Dataset(dataset), items, counts, findings, can_exclude: false }
     }
 
+    /// What to exclude so that these are not used; nothing where a recipe cannot.
+    pub(crate) fn excluding<'a>(&self, items: impl IntoIterator<Item = &'a Item>) -> Vec<String> {
+        let names = items.into_iter().map(|item| item.name.clone());
+        names.filter(|_| self.can_exclude).collect()
+    }
+
     /// The files that a survey has found, with the counts of `classes`.
     pub(crate) fn of_survey(files: Files, survey: Survey, classes: Vec<String>, mut findings: Vec<Finding>) -> Self {
         let Survey { train, test, faults } = survey;

@@ -3,6 +3,7 @@
 mod duplicates;
 mod inventory;
 mod jpeg;
+mod quick;
 
 use crate::data::datasets::apy;
 use crate::data::perceptual_hash::{PerceptualHash, content};
@@ -10,12 +11,16 @@ use crate::data::{Channels, Source};
 use crate::error::DataError;
 use duplicates::Trace;
 pub(crate) use inventory::{Inventory, Item, Pictures, warnings};
+pub use quick::check_photos;
 use rayon::prelude::*;
+use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What kind of thing was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Something is not where it should be.
     Layout,
@@ -23,6 +28,8 @@ pub enum Kind {
     ClassInformation,
     /// More or fewer images than published.
     Count,
+    /// An image that is much smaller than the others.
+    Size,
     /// A file that cannot be read, or is no image, or not a whole one.
     Image,
     /// One image twice where that does harm.
@@ -34,7 +41,7 @@ pub enum Kind {
 }
 
 /// One thing that was found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// What kind of thing.
     pub kind: Kind,
@@ -44,24 +51,27 @@ pub struct Finding {
     pub mend: Option<String>,
     /// Whether something is wrong, and not just worth a look.
     pub wrong: bool,
+    /// The images without which it would not be, where a recipe can exclude them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
 }
 
 impl Finding {
     pub(crate) fn new(kind: Kind, what: String, mend: &str) -> Self {
-        Self { kind, what, mend: Some(mend.to_owned()), wrong: true }
+        Self { kind, what, mend: Some(mend.to_owned()), wrong: true, exclude: Vec::new() }
     }
 
     pub(crate) fn fault(kind: Kind, error: &DataError) -> Self {
-        Self { kind, what: error.to_string(), mend: error.hint(), wrong: true }
+        Self { kind, what: error.to_string(), mend: error.hint(), wrong: true, exclude: Vec::new() }
     }
 
     pub(crate) fn notice(kind: Kind, what: String) -> Self {
-        Self { kind, what, mend: None, wrong: false }
+        Self { kind, what, mend: None, wrong: false, exclude: Vec::new() }
     }
 }
 
 /// What a check found.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Checkup {
     /// How many images, or objects, each class has to learn from and to be asked about.
     pub counts: Vec<(String, [usize; 2])>,
@@ -78,7 +88,35 @@ impl Checkup {
     pub fn faults(&self) -> usize {
         self.findings.iter().filter(|finding| finding.wrong).count()
     }
+
+    /// What a recipe can exclude to mend what is wrong, as it would be written in `[data]`; none where nothing can.
+    pub fn exclude(&self) -> Option<String> {
+        let wrong = self.findings.iter().filter(|finding| finding.wrong);
+        let names: BTreeSet<&String> = wrong.flat_map(|finding| &finding.exclude).collect();
+        let lines: String = names.iter().map(|name| format!("    {name:?},\n")).collect();
+        (!names.is_empty()).then(|| format!("exclude = [\n{lines}]\n"))
+    }
 }
+
+impl TryFrom<Checkup> for DataError {
+    type Error = Checkup;
+
+    /// What stops a run; the checkup itself where nothing does.
+    fn try_from(checkup: Checkup) -> Result<Self, Checkup> {
+        let lines: Vec<String> = checkup.findings.iter().filter(|it| it.wrong).map(|it| it.what.clone()).collect();
+        match lines.len() {
+            0 => Err(checkup),
+            count => {
+                let more = (count > SHOWN).then(|| format!("… and {} more", count - SHOWN));
+                let lines = lines.into_iter().take(SHOWN).chain(more).collect();
+                Ok(Self::BadPhotos { count, lines, exclude: checkup.exclude() })
+            }
+        }
+    }
+}
+
+/// So many findings are named where a run stops.
+const SHOWN: usize = 10;
 
 /// Checks every file of a dataset. `progress` is told how many images of how many have been read.
 pub fn check(source: &Source, progress: &(dyn Fn(usize, usize) + Sync)) -> Checkup {
@@ -105,11 +143,12 @@ fn check_items(mut inventory: Inventory, progress: &(dyn Fn(usize, usize) + Sync
         .collect();
     let mut findings = std::mem::take(&mut inventory.findings);
     let mut traces = Vec::new();
-    for result in examined {
+    for (item, result) in inventory.items.iter().zip(examined) {
         match result {
             Ok(trace) => traces.push(Some(trace)),
             Err(errors) => {
-                findings.extend(errors.iter().map(unusable));
+                let exclude = inventory.excluding([item]);
+                findings.extend(errors.iter().map(|error| Finding { exclude: exclude.clone(), ..unusable(error) }));
                 traces.push(None);
             }
         }
@@ -130,18 +169,22 @@ fn unusable(error: &DataError) -> Finding {
     }
 }
 
+/// A JPEG whose end is missing.
+fn cut(pictures: &Pictures, item: &Item) -> DataError {
+    DataError::Malformed {
+        path: PathBuf::from(pictures.path(item)),
+        line: None,
+        expected: "a whole JPEG".to_owned(),
+        found: "one that is cut short: its end is missing".to_owned(),
+        hint: "put a whole copy in its place, or take it away".to_owned(),
+    }
+}
+
 /// Decodes one image and checks all of it.
 fn examine(pictures: &Pictures, item: &Item) -> Result<Trace, Vec<DataError>> {
     let (bytes, image) = pictures.open(item).map_err(|error| vec![error])?;
-    let path = PathBuf::from(pictures.path(item));
     if jpeg::is_cut(&bytes) {
-        return Err(vec![DataError::Malformed {
-            path,
-            line: None,
-            expected: "a whole JPEG".to_owned(),
-            found: "one that is cut short: its end is missing".to_owned(),
-            hint: "put a whole copy in its place, or take it away".to_owned(),
-        }]);
+        return Err(vec![cut(pictures, item)]);
     }
     if let Pictures::Files(files) = pictures {
         let beyond = item.objects.iter().filter(|object| object.bounds.cut(&image).is_none());

@@ -5,6 +5,7 @@ use crate::class::ClassId;
 use crate::data::formats::files::{Files, is_image};
 use crate::data::{Channels, Image, Sample, Subset};
 use crate::error::DataError;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// The names of the images of each class.
@@ -47,6 +48,12 @@ pub(crate) fn images_of_class(files: &Files, folder: &str, layout: &str, faults:
         }
     }));
     images
+}
+
+/// The shorter side of each photo whose header can be read, in pixels, with its name.
+pub(crate) fn shorter_sides(files: &Files, names: &[String]) -> Vec<(String, u32)> {
+    let side = |name: &String| files.dimensions(name).map(|(width, height)| (name.clone(), width.min(height)));
+    names.par_iter().filter_map(side).collect()
 }
 
 /// A file or folder that is not as it should be.
@@ -122,6 +129,11 @@ impl Photos {
     /// The file of a sample.
     pub(crate) fn name(&self, sample: &Sample) -> &str {
         &self.side(sample.subset).names[sample.index as usize]
+    }
+
+    /// The shorter side of each training photo.
+    pub(crate) fn shorter_sides(&self) -> Vec<(String, u32)> {
+        shorter_sides(&self.files, &self.train.names)
     }
 
     /// Reads one photo, in colour.

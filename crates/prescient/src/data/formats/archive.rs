@@ -3,6 +3,7 @@
 //! What is in it is read once. Each read then has a place of its own in the one open file, so none waits for another
 //! and the archive never has to fit in memory. Nothing is written to disk: a name such as `../../x` can do no harm.
 
+use crate::disk;
 use crate::error::DataError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -24,8 +25,7 @@ pub(crate) struct Archive {
 impl Archive {
     /// Reads what is in an archive, but no file of it.
     pub(crate) fn open(path: &Path) -> Result<Self, DataError> {
-        let file = File::open(path).map_err(DataError::io(path))?;
-        let length = file.metadata().map_err(DataError::io(path))?.len();
+        let (file, length) = disk::open(path).map_err(DataError::io(path))?;
         let reader = Reader { file: Arc::new(file), length, position: 0 };
         let damaged = |error: ZipError| DataError::Malformed {
             path: path.to_owned(),
@@ -93,8 +93,17 @@ impl Archive {
         let mut file = zip.by_index(index).map_err(damaged)?;
         // The archive's word on the size is not to be trusted with memory.
         let mut bytes = Vec::with_capacity(file.size().min(1 << 24) as usize);
-        file.read_to_end(&mut bytes).map_err(|error| damaged(ZipError::Io(error)))?;
-        Ok(bytes)
+        file.by_ref().take(disk::IMAGE + 1).read_to_end(&mut bytes).map_err(|error| damaged(ZipError::Io(error)))?;
+        match bytes.len() as u64 > disk::IMAGE {
+            true => Err(DataError::Malformed {
+                path: self.path.join(name),
+                line: None,
+                expected: format!("a file that unpacks to at most {} MiB", disk::IMAGE >> 20),
+                found: "a larger one".to_owned(),
+                hint: "no image is that large: is the archive what it should be?".to_owned(),
+            }),
+            false => Ok(bytes),
+        }
     }
 }
 
@@ -169,6 +178,20 @@ mod tests {
             let (name, bytes) = &contents[round * 7 % 40];
             assert_eq!(archive.read(name).expect("a file"), *bytes);
         });
+    }
+
+    /// 300 MiB of zeros in 300 KiB: what is too much is refused, and little more than the cap was ever held.
+    #[test]
+    fn a_file_that_unpacks_to_too_much_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("bomb.zip");
+        let mut writer = ZipWriter::new(File::create(&path).expect("a file"));
+        writer.start_file("cat/1.jpg", SimpleFileOptions::default()).expect("a name");
+        let zeros = vec![0; 1 << 20];
+        (0..300).for_each(|_| writer.write_all(&zeros).expect("zeros"));
+        writer.finish().expect("an archive");
+        let error = Archive::open(&path).expect("an archive").read("cat/1.jpg").expect_err("too much").to_string();
+        assert!(error.ends_with("expected a file that unpacks to at most 256 MiB, found a larger one"), "{error}");
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! The files of a dataset, in a folder or in a zip archive: listed and read alike.
 
+use crate::data::Image;
 use crate::data::formats::archive::Archive;
+use crate::disk;
 use crate::error::DataError;
 use std::fs;
+use std::io::{BufReader, Cursor};
 use std::path::{Path, PathBuf};
 
 /// What counts as an image, in any case.
@@ -40,6 +43,19 @@ impl Files {
     /// What lies in the folder `within`, in order, `within` in front; `""` is the top. What systems leave behind is left
     /// out.
     pub fn entries(&self, within: &str) -> Result<Vec<String>, DataError> {
+        let mut names = self.all(within)?;
+        names.retain(|name| !is_skipped(&name[within.len()..]));
+        Ok(names)
+    }
+
+    /// The folders in the folder `within` that [`entries`](Self::entries) leaves out, but for those of systems.
+    pub(crate) fn hidden(&self, within: &str) -> Vec<String> {
+        let mut names = self.all(within).unwrap_or_default();
+        names.retain(|name| name.ends_with('/') && is_skipped(&name[within.len()..]) && !name.ends_with("__MACOSX/"));
+        names
+    }
+
+    fn all(&self, within: &str) -> Result<Vec<String>, DataError> {
         let mut names = match &self.store {
             Store::Directory => list(&self.path(within), within)?,
             Store::Archive(archive) => {
@@ -47,7 +63,6 @@ impl Files {
                 children.into_iter().map(|name| name[self.top.len()..].to_owned()).collect()
             }
         };
-        names.retain(|name| !is_skipped(&name[within.len()..]));
         names.sort();
         Ok(names)
     }
@@ -65,8 +80,18 @@ impl Files {
     pub fn read(&self, name: &str) -> Result<Vec<u8>, DataError> {
         let path = self.path(name);
         match &self.store {
-            Store::Directory => fs::read(&path).map_err(DataError::io(&path)),
+            Store::Directory => disk::read(&path, disk::IMAGE).map_err(DataError::io(&path)),
             Store::Archive(archive) => archive.read(&format!("{}{name}", self.top)),
+        }
+    }
+
+    /// Width and height of an image, by its header alone; none where they cannot be told.
+    pub(crate) fn dimensions(&self, name: &str) -> Option<(u32, u32)> {
+        match &self.store {
+            Store::Directory => Image::dimensions(BufReader::new(disk::open(&self.path(name)).ok()?.0)),
+            Store::Archive(archive) => {
+                Image::dimensions(Cursor::new(archive.read(&format!("{}{name}", self.top)).ok()?))
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-/// What one variable may unpack to: xlsa17's largest, AwA2's features, has 611 MB.
+/// What all variables together may unpack to: xlsa17's largest, AwA2's features, has 611 MB.
 const LARGEST: u64 = 1 << 30;
 
 const MATRIX: u32 = 14;
@@ -59,11 +59,13 @@ pub fn read(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Value>, DataEr
     }
     let mut variables = BTreeMap::new();
     let mut rest = &bytes[128..];
+    let mut left = LARGEST;
     while !rest.is_empty() {
         let variable = element(&mut rest).and_then(|(kind, data)| match kind {
             COMPRESSED => {
                 let mut unpacked = Vec::new();
-                ZlibDecoder::new(data).take(LARGEST).read_to_end(&mut unpacked).ok()?;
+                ZlibDecoder::new(data).take(left).read_to_end(&mut unpacked).ok()?;
+                left -= unpacked.len() as u64;
                 let (kind, data) = element(&mut &unpacked[..])?;
                 (kind == MATRIX).then(|| matrix(data, true))?
             }

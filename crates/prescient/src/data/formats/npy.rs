@@ -26,7 +26,7 @@ pub(crate) fn from_npy(bytes: &[u8], classes: Option<&[String]>, path: &Path) ->
     let names: Vec<String> = match classes {
         Some(classes) => classes.to_vec(),
         None => {
-            let text = std::fs::read_to_string(&companion).map_err(DataError::io(&companion))?;
+            let text = crate::disk::read_text(&companion).map_err(DataError::io(&companion))?;
             text.lines().map(str::trim).filter(|line| !line.is_empty()).map(String::from).collect()
         }
     };

@@ -76,7 +76,7 @@ pub fn find(name: &str) -> Result<(String, PathBuf), RecipeError> {
     if !path.exists() && path.extension().is_none() {
         return Err(RecipeError::Unknown { name: name.to_owned() });
     }
-    let text = std::fs::read_to_string(path).map_err(|source| RecipeError::Io { path: path.to_owned(), source })?;
+    let text = crate::disk::read_text(path).map_err(|source| RecipeError::Io { path: path.to_owned(), source })?;
     Ok((text, path.to_owned()))
 }
 

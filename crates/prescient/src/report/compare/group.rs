@@ -21,7 +21,7 @@ impl<'a> Group<'a> {
             if done < of {
                 return Err(CompareError::NotFinished { run: name.clone(), done, of });
             }
-            if record.start.data != runs[0].1.start.data {
+            if !record.start.same_images(&runs[0].1.start) {
                 return Err(CompareError::OtherData { one: runs[0].0.clone(), other: name.clone() });
             }
         }
@@ -51,8 +51,7 @@ impl<'a> Group<'a> {
 
     /// Whether both learn the same classes in the same tasks.
     pub(super) fn same_tasks(&self, other: &Self) -> bool {
-        let tasks = |group: &Self| (group.runs[0].1.start.tasks.clone(), group.runs[0].1.start.classes.clone());
-        tasks(self) == tasks(other)
+        self.runs[0].1.start.same_tasks(&other.runs[0].1.start)
     }
 
     /// Runs of the same seed.

@@ -95,7 +95,10 @@ fn row(measure: Measure, base: &Group, model: &Group, notes: &mut Vec<String>) -
         }
     };
     if !base.same_tasks(model) && measure != Measure::Final {
-        note(format!("{}: its tasks are others than the baseline's, so final accuracy alone is compared", model.name));
+        note(format!(
+            "{}: its tasks are others than the baseline's, or its classes come in another order, so final accuracy alone is compared",
+            model.name
+        ));
         return None;
     }
     let pairs = base.pairs(model);
@@ -131,7 +134,7 @@ fn row(measure: Measure, base: &Group, model: &Group, notes: &mut Vec<String>) -
 
 /// One run of each, image by image; none where they did not answer for the same images in the same order.
 fn by_image(measure: Measure, base: &Record, model: &Record) -> Option<(Evidence, Difference)> {
-    if measure::truth(base)? != measure::truth(model)? || base.start.classes != model.start.classes {
+    if measure::truth(base)? != measure::truth(model)? || !base.start.same_tasks(&model.start) {
         return None;
     }
     let (base, ours) = (measure.scores(base)?, measure.scores(model)?);

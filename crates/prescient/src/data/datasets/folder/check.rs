@@ -2,8 +2,8 @@
 
 use crate::catalogue::{self, AttributeSource, Scale, class_information};
 use crate::data::check::{Finding, Inventory, Kind, warnings};
-use crate::data::datasets::folder::{FolderSettings, files, survey};
-use crate::data::datasets::photos::fault;
+use crate::data::datasets::folder::{FolderSettings, files, outliers, survey, typical, undivided};
+use crate::data::datasets::photos::{fault, shorter_sides};
 use crate::data::formats::files::Files;
 use crate::error::DataError;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ pub(crate) fn inventory(path: &Path, settings: &FolderSettings) -> Result<Invent
     let sources = &settings.attributes;
     let files = files(path)?;
     let survey = survey(&files, &settings.exclude);
-    let mut findings = Vec::new();
+    let mut findings = unread(&files);
     let mut classes: Vec<String> = survey.train.keys().chain(survey.test.keys()).cloned().collect();
     classes.sort();
     classes.dedup();
@@ -35,7 +35,35 @@ pub(crate) fn inventory(path: &Path, settings: &FolderSettings) -> Result<Invent
     } else if let Ok(Some(catalogue)) = catalogue::joined(sources, Scale::None) {
         findings.extend(warnings(&catalogue));
     }
+    let names: Vec<String> = survey.train.values().flatten().cloned().collect();
+    let sides = shorter_sides(&files, &names);
+    findings.extend(outliers(&sides).into_iter().map(|(name, side)| {
+        let what =
+            format!("`{name}` is {side} pixels on its shorter side, most photos are {} or more", typical(&sides));
+        Finding::notice(Kind::Size, what)
+    }));
     Ok(Inventory { can_exclude: true, ..Inventory::of_survey(files, survey, classes, findings) })
+}
+
+/// A notice for each folder that is not looked into.
+fn unread(files: &Files) -> Vec<Finding> {
+    if let Some(classes) = undivided(files) {
+        let what = format!(
+            "no `train` and no `test`: of each of {} folders a fifth is tested on, always the same",
+            classes.len()
+        );
+        return vec![Finding::notice(Kind::Layout, what)];
+    }
+    let top = files.entries("").unwrap_or_default().into_iter();
+    let others = top.filter(|name| name.ends_with('/') && !["train/", "test/"].contains(&name.as_str()));
+    let hidden = ["", "train/", "test/"].into_iter().flat_map(|within| files.hidden(within));
+    let notice = |name: String| {
+        Finding::notice(
+            Kind::Layout,
+            format!("`{name}` is not read: photos are learned from in `train` and tested in `test`"),
+        )
+    };
+    others.chain(hidden).map(notice).collect()
 }
 
 /// A finding for each class that only images have, and a notice of those that only a table has.

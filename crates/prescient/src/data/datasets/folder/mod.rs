@@ -5,9 +5,11 @@ mod check;
 use crate::catalogue::{AttributeSource, Catalogue, Scale, class_information};
 use crate::data::check::Inventory;
 use crate::data::datasets::photos::{Classes, Photos, Survey, as_the_photos, fault, images_of_class};
-use crate::data::formats::files::Files;
+use crate::data::datasets::shares::{SPLIT_SEED, four_fifths};
+use crate::data::formats::files::{Files, is_image};
 use crate::data::{Dataset, DatasetInfo, DatasetKind, DatasetOptions, Normalization, Subset, resolve};
 use crate::error::DataError;
+use crate::seeds::Seeds;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +17,8 @@ use std::sync::Arc;
 /// Larger images are reduced to this size unless a recipe says otherwise.
 const LARGEST: u32 = 224;
 
-const LAYOUT: &str = "images are expected as `train/CLASS/*.jpg` and `test/CLASS/*.jpg`, each class on both sides";
+const LAYOUT: &str = "images are expected as `train/CLASS/*.jpg` and `test/CLASS/*.jpg`, each class on both sides; or as \
+                      `CLASS/*.jpg`, and a fifth of each class is tested on";
 
 const EXCLUDE: &str = "`exclude` names images as they lie below the dataset's folder or archive, such as \
                          `train/cat/0001.jpg`; one that is gone need not be excluded any more";
@@ -79,7 +82,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Finds all images and reads all attributes; of the images, only the first is opened.
+    /// Finds all images and reads all attributes; of training images the headers are read, to know their size.
     pub fn open(path: &Path, settings: &FolderSettings) -> Result<Self, DataError> {
         let files = files(path)?;
         let (train, test) = survey(&files, &settings.exclude).sides()?;
@@ -87,10 +90,34 @@ impl Folder {
         let catalogue = class_information(path, classes, &settings.attributes, settings.scale)?;
 
         let photos = Photos::new(files, &catalogue, train, test);
-        let first = photos.image(&photos.samples(Subset::Train)[0])?;
-        let size = first.width.min(first.height).min(LARGEST);
-        Ok(Self { photos, catalogue, size })
+        let sizes = photos.shorter_sides();
+        if sizes.is_empty() {
+            // It says why.
+            photos.image(&photos.samples(Subset::Train)[0])?;
+        }
+        let (median, smaller) = (typical(&sizes), outliers(&sizes));
+        if let [(name, side), ..] = &smaller[..] {
+            let count = smaller.len();
+            tracing::warn!(
+                "photos are at least {median} pixels on their shorter side, most of them; {count} are less than half of \
+                 that, such as `{name}` with {side}"
+            );
+        }
+        Ok(Self { photos, catalogue, size: median.min(LARGEST) })
     }
+}
+
+/// The median of the shorter sides: neither a thumbnail nor a poster among them decides for all. 1 where none can be told.
+pub(crate) fn typical(sides: &[(String, u32)]) -> u32 {
+    let mut sides: Vec<u32> = sides.iter().map(|(_, side)| *side).collect();
+    sides.sort_unstable();
+    sides.get(sides.len() / 2).copied().unwrap_or(1)
+}
+
+/// Photos that are less than half as large as is typical, and as the model sees them: little of them is left to learn from.
+pub(crate) fn outliers(sides: &[(String, u32)]) -> Vec<&(String, u32)> {
+    let least = typical(sides).min(LARGEST) / 2;
+    sides.iter().filter(|(_, side)| *side < least).collect()
 }
 
 /// The folder or archive in which `train` and `test` lie. An archive often has all of it in one folder.
@@ -111,7 +138,7 @@ impl Dataset for Folder {
         Normalization { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] }
     }
 
-    /// The shorter side of the first training image, at most 224.
+    /// The median of the shorter sides of all training images, at most 224.
     fn size(&self) -> u32 {
         self.size
     }
@@ -120,8 +147,10 @@ impl Dataset for Folder {
 /// Finds the images of both sides without those left out, and whatever is wrong with the layout.
 pub(crate) fn survey(files: &Files, exclude: &[String]) -> Survey {
     let mut faults = Vec::new();
-    let mut train = side(files, "train", &mut faults);
-    let mut test = side(files, "test", &mut faults);
+    let (mut train, mut test) = match undivided(files) {
+        Some(classes) => divided(files, &classes, &mut faults),
+        None => (side(files, "train", &mut faults), side(files, "test", &mut faults)),
+    };
     for name in exclude {
         let images = train.values_mut().chain(test.values_mut());
         let found: Vec<_> = images.filter(|images| images.contains(name)).collect();
@@ -148,6 +177,31 @@ pub(crate) fn survey(files: &Files, exclude: &[String]) -> Survey {
         }
     }
     Survey { train, test, faults }
+}
+
+/// The folders of classes, where there are neither `train` nor `test` and two folders or more have images.
+pub(crate) fn undivided(files: &Files) -> Option<Vec<String>> {
+    let has_images = |folder: &String| {
+        let entries = if folder.ends_with('/') { files.entries(folder).unwrap_or_default() } else { Vec::new() };
+        entries.iter().any(|name| is_image(name))
+    };
+    let folders: Vec<String> = files.entries("").ok()?.into_iter().filter(has_images).collect();
+    (!files.has("train/") && !files.has("test/") && folders.len() > 1).then_some(folders)
+}
+
+/// A fifth of the images of each class to be tested on, drawn by name and a seed of its own: the same for every run.
+fn divided(files: &Files, folders: &[String], faults: &mut Vec<DataError>) -> (Classes, Classes) {
+    let seeds = Seeds::new(SPLIT_SEED);
+    let (mut train, mut test) = (Classes::new(), Classes::new());
+    for folder in folders {
+        let images = images_of_class(files, folder, LAYOUT, faults);
+        let class = folder.trim_end_matches('/').to_owned();
+        // By its name: one more class changes nothing for the others.
+        let (learned, tested) = four_fifths(images, &mut seeds.stream(&format!("split {class}"), 0));
+        train.insert(class.clone(), learned);
+        test.insert(class, tested);
+    }
+    (train, test)
 }
 
 /// The images of each class of one side.

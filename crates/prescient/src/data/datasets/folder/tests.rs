@@ -276,3 +276,63 @@ fn a_class_may_be_described_and_have_no_photo() {
     }
     assert_eq!((names(&data, Subset::Train).len(), names(&data, Subset::Test).len()), (3, 2));
 }
+
+/// Eleven photos of 40 pixels and one thumbnail, which comes first: the photos decide, and the thumbnail is told of.
+#[test]
+fn the_size_is_that_of_most_photos() {
+    let folder = tree(&GOOD);
+    let write = |name: &str, side: u32| {
+        let image = image::GrayImage::from_fn(side, side + 3, |x, y| image::Luma([(x * 7 + y * 13) as u8]));
+        image.save(folder.path().join(name)).expect("an image");
+    };
+    for entry in fs::read_dir(folder.path().join("train/cat"))
+        .expect("cats")
+        .chain(fs::read_dir(folder.path().join("train/dog")).expect("dogs"))
+    {
+        fs::remove_file(entry.expect("a photo").path()).expect("gone");
+    }
+    write("train/cat/0.png", 12);
+    (1..8).for_each(|number| write(&format!("train/cat/{number}.png"), 40));
+    (1..5).for_each(|number| write(&format!("train/dog/{number}.png"), 40));
+    assert_eq!(open(folder.path(), &[]).expect("data").size(), 40);
+    let checkup =
+        crate::data::check::check(&crate::data::Source::Folder(FolderSettings::new(folder.path())), &|_, _| {});
+    let told = checkup.findings.iter().any(|finding| {
+        finding.what == "`train/cat/0.png` is 12 pixels on its shorter side, most photos are 40 or more"
+    });
+    assert!(told, "{:?}", checkup.findings);
+}
+
+#[test]
+fn folders_that_are_not_read_are_told_of() {
+    let folder = tree(&[&GOOD[..], &["val/cat/1.png", "train/.thumbs/1.png"]].concat());
+    let source = crate::data::Source::Folder(FolderSettings::new(folder.path()));
+    let checkup = crate::data::check::check(&source, &|_, _| {});
+    let what: Vec<&str> = checkup.findings.iter().map(|finding| finding.what.as_str()).collect();
+    for name in ["val/", "train/.thumbs/"] {
+        let expected = format!("`{name}` is not read: photos are learned from in `train` and tested in `test`");
+        assert!(what.contains(&expected.as_str()), "{what:?}");
+    }
+}
+
+/// Ten cats and five dogs in a folder each: eight and four to learn from, two and one to be tested on, always the same.
+#[test]
+fn one_folder_a_class_is_divided() {
+    let names: Vec<String> =
+        (0..10).map(|i| format!("cat/{i}.png")).chain((0..5).map(|i| format!("dog/{i}.png"))).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (folder, (_folder, archive)) = (tree(&names), zipped(&names));
+    let sides = |path: &Path| {
+        let data = open(path, &[]).expect("data");
+        [Subset::Train, Subset::Test].map(|subset| super::tests::names(&data, subset))
+    };
+    let [train, test] = sides(folder.path());
+    let count = |side: &[String], class: &str| side.iter().filter(|name| name.starts_with(class)).count();
+    assert_eq!([&train, &test].map(|side| (count(side, "cat/"), count(side, "dog/"))), [(8, 4), (2, 1)]);
+    let mut all = [train.clone(), test.clone()].concat();
+    all.sort();
+    let mut expected: Vec<&str> = names.clone();
+    expected.sort_unstable();
+    assert_eq!(all, expected, "each photo is on one side");
+    assert_eq!(sides(&archive), [train, test]);
+}

@@ -7,11 +7,11 @@ use crate::data::formats::idx::{Idx, malformed};
 use crate::data::{
     Channels, Dataset, DatasetInfo, DatasetKind, DatasetOptions, Image, Normalization, Sample, Subset, resolve_or,
 };
+use crate::disk;
 use crate::error::DataError;
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -150,15 +150,15 @@ impl Side {
 /// The file `name`, or else `name.gz`, unpacked.
 fn contents(folder: &Path, name: &str) -> Result<(PathBuf, Vec<u8>), DataError> {
     let plain = folder.join(name);
-    match fs::read(&plain) {
+    match disk::read(&plain, disk::TABLE) {
         Ok(bytes) => return Ok((plain, bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(DataError::io(&plain)(error)),
     }
     let packed = folder.join(format!("{name}.gz"));
-    let file = fs::File::open(&packed).map_err(DataError::io(&packed))?;
+    let (file, _) = disk::open(&packed).map_err(DataError::io(&packed))?;
     let mut bytes = Vec::new();
-    match MultiGzDecoder::new(io::BufReader::new(file)).read_to_end(&mut bytes) {
+    match MultiGzDecoder::new(io::BufReader::new(file)).take(disk::IMAGE).read_to_end(&mut bytes) {
         Ok(_) => Ok((packed, bytes)),
         Err(error) => {
             Err(malformed(&packed, "a whole gzip file".to_owned(), format!("one that does not unpack: {error}")))

@@ -4,6 +4,7 @@ use super::*;
 use crate::required::real_data;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use std::fs;
 use std::io::Write;
 
 const TRAIN_IMAGES: &str = "train-images-idx3-ubyte";

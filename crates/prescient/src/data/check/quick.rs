@@ -1,0 +1,60 @@
+//! The check before the first step of a run: every file is read and hashed, none decoded but for those that have no end to look
+//! for. It finds what would cost a task: photos that cannot be read, and the same file on both sides or in two classes.
+
+use crate::data::check::duplicates::{Trace, duplicates};
+use crate::data::check::inventory::{Inventory, Item, Pictures};
+use crate::data::check::{Checkup, Finding, Kind, cut, jpeg, unusable};
+use crate::data::{Channels, Image, Source};
+use crate::error::DataError;
+use rayon::prelude::*;
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Checks the photos of a dataset; those that lie in one file with others are checked when that is opened. `progress` is told
+/// how many of how many have been read.
+pub fn check_photos(source: &Source, progress: &(dyn Fn(usize, usize) + Sync)) -> Checkup {
+    let inventory = match source.inventory() {
+        Ok(inventory) => inventory,
+        // Opening it says what is wrong.
+        Err(_) => return Checkup::default(),
+    };
+    let Pictures::Files(files) = &inventory.pictures else { return Checkup::default() };
+    let (done, of) = (AtomicUsize::new(0), inventory.items.len());
+    let examine = |item: &Item| {
+        let trace = files.read(&item.name).and_then(|bytes| examine(&inventory, item, &bytes, &files.path(&item.name)));
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, of);
+        trace
+    };
+    let examined: Vec<Result<Trace, DataError>> = inventory.items.par_iter().map(examine).collect();
+    let mut findings = Vec::new();
+    let traces: Vec<Option<Trace>> = inventory
+        .items
+        .iter()
+        .zip(examined)
+        .map(|(item, trace)| {
+            trace
+                .map_err(|error| {
+                    findings.push(Finding { exclude: inventory.excluding([item]), ..unusable(&error) });
+                })
+                .ok()
+        })
+        .collect();
+    // Published sets have some, and nobody can leave them out: their check tells of them.
+    if inventory.can_exclude {
+        findings.extend(duplicates(&inventory, &traces).into_iter().filter(|finding| finding.kind == Kind::Duplicate));
+    }
+    findings.sort_by_key(|finding| finding.kind);
+    Checkup { counts: inventory.counts, opened: of, rows: false, findings }
+}
+
+fn examine(inventory: &Inventory, item: &Item, bytes: &[u8], path: &Path) -> Result<Trace, DataError> {
+    let is_jpeg = bytes.starts_with(&[0xff, 0xd8]);
+    if jpeg::is_cut(bytes) {
+        return Err(cut(&inventory.pictures, item));
+    }
+    if !is_jpeg || Image::dimensions(Cursor::new(bytes)).is_none() {
+        Image::decode(bytes, Channels::Rgb, path)?;
+    }
+    Ok(Trace { content: *blake3::hash(bytes).as_bytes(), perceptual_hash: None })
+}

@@ -1,0 +1,19 @@
+//! What all files have in common: read with a cap, written so that they outlast a power cut, known by a digest.
+
+mod durable;
+mod json;
+mod regular;
+
+pub(crate) use durable::{replace, sync_folder, sync_tree};
+pub(crate) use json::{opened, signed};
+pub(crate) use regular::{IMAGE, TABLE, open, read, read_text};
+
+/// A digest of a file.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// The first digits of a digest: enough to tell two apart.
+pub(crate) fn short(digest: &str) -> String {
+    digest.chars().take(12).collect()
+}

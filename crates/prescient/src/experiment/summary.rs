@@ -1,0 +1,54 @@
+//! What a run is about to do, in one line.
+
+use crate::experiment::Experiment;
+use crate::ghost::GeneratorKind;
+use crate::learner::LearnerKind;
+
+impl Experiment {
+    /// What the run is about to do, in one line: classes, images and their size, ghosts, device.
+    pub fn summary(&self) -> String {
+        let scenario = self.sealed.scenario();
+        let [train, test] = self.sealed.counts();
+        let tasks: Vec<String> = self.start.tasks.iter().map(usize::to_string).collect();
+        let size = match (self.recipe.model.extractor.takes_rows(), self.recipe.images.size) {
+            (false, Some(size)) => format!(" as {size}×{size} pixels"),
+            _ => String::new(),
+        };
+        let ghosts = match (&self.recipe.learner, &self.recipe.ghosts.generator) {
+            (LearnerKind::ClosedForm(_), _) => "in closed form",
+            (_, GeneratorKind::None) => "ghosts off",
+            (_, GeneratorKind::Gmmn(_)) => "ghosts on (gmmn)",
+            (_, GeneratorKind::Gaussian(_)) => "ghosts on (gaussian)",
+            (_, GeneratorKind::Real) => "ghosts on (real: an oracle)",
+        };
+        format!(
+            "{} classes in {} tasks ({}), {train} images to learn from and {test} to test on{size}, {ghosts}, on the {}",
+            scenario.arriving(),
+            tasks.len(),
+            tasks.join("+"),
+            if self.device.is_cuda() { "GPU" } else { "CPU" },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_told_in_one_line() {
+        let says = |more: &str| {
+            let text = format!(
+                "data = {{ kind = 'synthetic', train = 3, test = 2 }}\nscenario.split = '12+6+6'\n\
+                 model.extractor = {{ kind = 'small-cnn', width = 4 }}\n{more}"
+            );
+            let recipe = text.parse().expect(&text);
+            Experiment::new(recipe, tch::Device::Cpu).expect("drawings").summary()
+        };
+        assert_eq!(
+            says(""),
+            "24 classes in 3 tasks (12+6+6), 72 images to learn from and 48 to test on as 32×32 pixels, ghosts off, on the CPU"
+        );
+        assert!(says("ghosts.generator.kind = 'gaussian'").contains("ghosts on (gaussian)"));
+    }
+}
