@@ -65,6 +65,7 @@ enum Verb {
     /// Fetch data, check it, and look at it before learning from it
     Data(data::Data),
     /// List, fetch and check pretrained weights
+    #[command(subcommand)]
     Weights(weights::Weights),
     /// Show, check or clear the cache of features
     Cache(cache::Cache),

@@ -1,10 +1,11 @@
 //! `prescient audit`: it passes runs that kept the rules, and finds each way of breaking one.
 #![allow(clippy::unwrap_used)]
 
+mod command;
 #[path = "../../prescient/tests/common/mod.rs"]
 mod common;
 
-use assert_cmd::Command;
+use command::prescient;
 use common::{assert_audited, drawn_photos, real_data, real_photos, recipes_of, small_recipe};
 use prescient::audit::{Audit, audit};
 use prescient::data::{Dataset, Files, Mnist, Subset};
@@ -15,13 +16,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tch::Device;
 use tempfile::TempDir;
-
-/// Exit code, what stands on stdout, what stands on stderr.
-fn prescient(arguments: &[&str], at: &Path) -> (i32, String, String) {
-    let output = Command::cargo_bin("prescient").unwrap().current_dir(at).args(arguments).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
 
 fn run(recipe: Recipe, out: &Path) {
     Experiment::new(recipe, Device::Cpu).unwrap().run(out, None, &mut Silent).unwrap();

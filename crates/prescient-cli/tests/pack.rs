@@ -1,19 +1,14 @@
 //! `prescient data pack`: a run on a pack is the run on the photos it was made from.
 #![allow(clippy::unwrap_used)]
 
+mod command;
 #[path = "../../prescient/tests/common/mod.rs"]
 mod common;
 
-use assert_cmd::Command;
+use command::prescient;
 use common::{drawn_photos, real_data};
 use prescient::data::Files;
 use std::path::Path;
-
-fn prescient(arguments: &[&str], at: &Path) -> (i32, String, String) {
-    let output = Command::cargo_bin("prescient").unwrap().current_dir(at).args(arguments).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
 
 /// Twelve animals of which eight photos each are learned from, or drawings where they are not here; and a table.
 fn photos(at: &Path) {

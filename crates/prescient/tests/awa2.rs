@@ -14,18 +14,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const STANDARD_TEST: [&str; 10] = [
-    "chimpanzee",
-    "giant+panda",
-    "leopard",
-    "persian+cat",
-    "pig",
-    "hippopotamus",
-    "humpback+whale",
-    "raccoon",
-    "rat",
-    "seal",
-];
+const STANDARD_TEST: &str =
+    "chimpanzee giant+panda leopard persian+cat pig hippopotamus humpback+whale raccoon rat seal";
 
 /// The images of each class as published, in the order of `classes.txt`.
 const SIZES: [usize; 50] = [
@@ -111,9 +101,9 @@ fn orders_are_those_of_the_literature() {
 
     let standard = order(&Order::Standard);
     assert_eq!(standard, data.catalogue().names());
-    assert_eq!(standard[40..], STANDARD_TEST);
+    assert_eq!(standard[40..].join(" "), STANDARD_TEST);
     let rest: Vec<String> =
-        class_names(&metadata).into_iter().filter(|name| !STANDARD_TEST.contains(&name.as_str())).collect();
+        class_names(&metadata).into_iter().filter(|name| !STANDARD_TEST.split(' ').any(|test| test == name)).collect();
     assert_eq!(standard[..40], rest);
 
     let proposed = order(&Order::Proposed);

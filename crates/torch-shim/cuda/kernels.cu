@@ -197,6 +197,21 @@ __device__ __forceinline__ void through_relu(float (&slope)[8], const float (&x)
   }
 }
 
+// x̂ of eight channels.
+struct Standard {
+  float center[8], factor[8];
+
+  __device__ __forceinline__ Standard(const float *mean, const float *rstd, int column) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      center[i] = mean[column * 8 + i];
+      factor[i] = rstd[column * 8 + i];
+    }
+  }
+
+  __device__ __forceinline__ float operator()(float value, int i) const { return (value - center[i]) * factor[i]; }
+};
+
 // Σ g and Σ g·x̂ of each channel.
 extern "C" __global__ void norm_slope_sums(const Eight *__restrict__ dy, const Eight *__restrict__ x,
                                            const Eight *__restrict__ y, const float *mean, const float *rstd,
@@ -204,12 +219,8 @@ extern "C" __global__ void norm_slope_sums(const Eight *__restrict__ dy, const E
                                            int vectors, int relu) {
   const int column = threadIdx.x % vectors, lanes = THREADS / vectors;
   const Affine affine(mean, rstd, gamma, beta, column);
-  float center[8], factor[8], sum[8] = {}, along[8] = {};
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    center[i] = mean[column * 8 + i];
-    factor[i] = rstd[column * 8 + i];
-  }
+  const Standard standard(mean, rstd, column);
+  float sum[8] = {}, along[8] = {};
   const long long stride = static_cast<long long>(gridDim.x) * lanes;
 #pragma unroll 2
   for (long long row = blockIdx.x * lanes + threadIdx.x / vectors; row < rows; row += stride) {
@@ -221,7 +232,7 @@ extern "C" __global__ void norm_slope_sums(const Eight *__restrict__ dy, const E
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       sum[i] += slope[i];
-      along[i] = fmaf(slope[i], (values[i] - center[i]) * factor[i], along[i]);
+      along[i] = fmaf(slope[i], standard(values[i], i), along[i]);
     }
   }
   add_lanes(sum, along, partial, vectors);
@@ -345,12 +356,8 @@ extern "C" __global__ void pool_slope_sums(const Eight *__restrict__ dy, const u
                                            const Places *__restrict__ places, const float *mean, const float *rstd,
                                            float *partial, long long pixels, Shape shape) {
   const int vectors = shape.vectors, column = threadIdx.x % vectors, lanes = THREADS / vectors;
-  float center[8], factor[8], sum[8] = {}, along[8] = {};
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    center[i] = mean[column * 8 + i];
-    factor[i] = rstd[column * 8 + i];
-  }
+  const Standard standard(mean, rstd, column);
+  float sum[8] = {}, along[8] = {};
   const long long stride = static_cast<long long>(gridDim.x) * lanes;
   for (long long pixel = blockIdx.x * lanes + threadIdx.x / vectors; pixel < pixels; pixel += stride) {
     const int ow = pixel % shape.out_width, oh = (pixel / shape.out_width) % shape.out_height;
@@ -367,7 +374,7 @@ extern "C" __global__ void pool_slope_sums(const Eight *__restrict__ dy, const u
       const long long at = ((image * shape.height + h) * shape.width + w) * (vectors * 8) + column * 8 + i;
       const float value = __uint_as_float(static_cast<unsigned int>(x[at]) << 16);
       sum[i] += slope[i];
-      along[i] = fmaf(slope[i], (value - center[i]) * factor[i], along[i]);
+      along[i] = fmaf(slope[i], standard(value, i), along[i]);
     }
   }
   add_lanes(sum, along, partial, vectors);

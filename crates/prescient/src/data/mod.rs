@@ -125,6 +125,22 @@ macro_rules! as_the_dataset {
             self.dataset.digest()
         }
     };
+    // The same where it has the other one's images under other numbers: `$origin` finds the other one's.
+    ($origin:ident) => {
+        $crate::data::as_the_dataset!();
+
+        fn image(&self, sample: &$crate::data::Sample) -> Result<$crate::data::Image, $crate::error::DataError> {
+            self.dataset.image(self.$origin(sample))
+        }
+
+        fn name(&self, sample: &$crate::data::Sample) -> String {
+            self.dataset.name(self.$origin(sample))
+        }
+
+        fn group(&self, sample: &$crate::data::Sample) -> u64 {
+            self.dataset.group(self.$origin(sample))
+        }
+    };
 }
 pub(crate) use as_the_dataset;
 

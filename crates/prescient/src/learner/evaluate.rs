@@ -61,8 +61,8 @@ impl Evaluator {
             Ok(())
         };
         match predictor.head().kind() {
-            HeadKind::Cosine => self.look(predictor, data, observer, &mut take)?,
-            HeadKind::Gaussian => self.remember(predictor, data, observer, &mut take)?,
+            HeadKind::Cosine => self.look((predictor, data), observer, &mut take)?,
+            HeadKind::Gaussian => self.remember((predictor, data), observer, &mut take)?,
         }
         if !future.is_empty() {
             answers.unseen = Some(unseen);
@@ -80,8 +80,7 @@ impl Evaluator {
     /// Looks at all test images.
     fn look(
         &mut self,
-        predictor: &Predictor,
-        data: &TaskData,
+        (predictor, data): (&Predictor, &TaskData),
         observer: &mut dyn Observer,
         take: &mut Take<'_>,
     ) -> Result<(), LearnError> {
@@ -101,8 +100,7 @@ impl Evaluator {
     /// Looks at those test images that the same network has not looked at before.
     fn remember(
         &mut self,
-        predictor: &Predictor,
-        data: &TaskData,
+        (predictor, data): (&Predictor, &TaskData),
         observer: &mut dyn Observer,
         take: &mut Take<'_>,
     ) -> Result<(), LearnError> {

@@ -1,8 +1,7 @@
 //! The first photos of a new class are few. So a recipe can play that: of every class that arrives after the first task only
 //! so many training images are there, drawn by the seed of the run. Test images stay.
 
-use crate::data::{Dataset, Image, Sample, Subset, as_the_dataset};
-use crate::error::DataError;
+use crate::data::{Dataset, Sample, Subset, as_the_dataset};
 use crate::scenario::Scenario;
 use crate::seeds::{Seeds, picked};
 use std::sync::Arc;
@@ -49,25 +48,13 @@ impl FewShots {
 }
 
 impl Dataset for FewShots {
-    as_the_dataset!();
+    as_the_dataset!(origin);
 
     fn samples(&self, subset: Subset) -> &[Sample] {
         match subset {
             Subset::Train => &self.train,
             Subset::Test => self.dataset.samples(subset),
         }
-    }
-
-    fn image(&self, sample: &Sample) -> Result<Image, DataError> {
-        self.dataset.image(self.origin(sample))
-    }
-
-    fn name(&self, sample: &Sample) -> String {
-        self.dataset.name(self.origin(sample))
-    }
-
-    fn group(&self, sample: &Sample) -> u64 {
-        self.dataset.group(self.origin(sample))
     }
 }
 

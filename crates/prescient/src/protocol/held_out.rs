@@ -1,8 +1,7 @@
 //! Settings must not be chosen on test images. So a recipe can play the test: some training images of each class are held
 //! out and answered in place of the test images, which nobody then reads.
 
-use crate::data::{Dataset, Image, Sample, Subset, as_the_dataset};
-use crate::error::DataError;
+use crate::data::{Dataset, Sample, Subset, as_the_dataset};
 use crate::seeds::Seeds;
 use rand::seq::SliceRandom;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,29 +96,18 @@ fn chosen(
 }
 
 impl Dataset for HeldOut {
-    as_the_dataset!();
+    as_the_dataset!(origin);
 
     fn samples(&self, subset: Subset) -> &[Sample] {
         &self.side(subset).samples
-    }
-
-    fn image(&self, sample: &Sample) -> Result<Image, DataError> {
-        self.dataset.image(self.origin(sample))
-    }
-
-    fn name(&self, sample: &Sample) -> String {
-        self.dataset.name(self.origin(sample))
-    }
-
-    fn group(&self, sample: &Sample) -> u64 {
-        self.dataset.group(self.origin(sample))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Synthetic, SyntheticSettings};
+    use crate::data::{Image, Synthetic, SyntheticSettings};
+    use crate::error::DataError;
     use std::collections::BTreeSet;
 
     /// 24 classes of 10 training images: 2 of each are answered, 8 are learned from, no test image is read.

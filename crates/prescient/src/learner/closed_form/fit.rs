@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use tch::{Kind, Tensor, no_grad};
 
 /// The shrinkages of the covariance that are tried. The first is kept unless another is better by more than its error.
-const SHRINKAGES: [f64; 8] = [0.5, 0.1, 0.3, 0.7, 0.8, 0.9, 0.95, 0.98];
+const SHRINKAGES: [f64; 6] = [0.5, 0.1, 0.3, 0.7, 0.9, 0.97];
 /// Scores that are looked at to choose by, about: with very many classes, fewer features.
 const MOST_SCORES: usize = 40_000_000;
 

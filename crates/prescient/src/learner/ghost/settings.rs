@@ -14,6 +14,16 @@ use serde::{Deserialize, Serialize};
 pub struct LearnSettings {
     /// What learns.
     pub model: ModelSettings,
+    /// How images are cropped and resized.
+    pub view: View,
+    /// Mean and deviation of the pixels; feature rows are taken as they are.
+    pub normalization: Normalization,
+    /// Where ghosts come from and how they are used.
+    pub ghosts: GhostSettings,
+    /// The classifier for all classes, seen and future.
+    pub complete: CompleteSettings,
+    /// How scores of seen and future classes are balanced.
+    pub calibrate: CalibrateSettings,
     /// What is minimized.
     pub loss: LossSettings,
     /// The main training of each task.
@@ -22,16 +32,6 @@ pub struct LearnSettings {
     pub finetune: FinetuneSettings,
     /// The rehearsal memory.
     pub memory: MemorySettings,
-    /// Where ghosts come from and how they are used.
-    pub ghosts: GhostSettings,
-    /// The classifier for all classes, seen and future.
-    pub complete: CompleteSettings,
-    /// How scores of seen and future classes are balanced.
-    pub calibrate: CalibrateSettings,
-    /// How images are cropped and resized.
-    pub view: View,
-    /// Mean and deviation of the pixels; feature rows are taken as they are.
-    pub normalization: Normalization,
     /// Speed, not results.
     pub compute: Compute,
     /// Threads that read images.
