@@ -1,6 +1,7 @@
 //! Our half of the benchmarks. Each work speaks the peers' protocol: it sets itself up, says `ready`, and for each line
 //! on stdin runs one round and answers `{"seconds": S, "items": N}`. So a harness can take turns between programs.
 
+mod answer;
 mod awa2_shape;
 mod data_path;
 mod ends;
@@ -33,6 +34,8 @@ enum Work {
     TrainStep(train_step::TrainStep),
     /// Features by a frozen network: an item is an image
     Extract(extract::Extract),
+    /// Answers of the closed form to features: an item is an image
+    Answer(answer::Answer),
     /// A step of the generator on one class: an item is a step
     GeneratorStep(generator_step::GeneratorStep),
     /// From a file to a batch for training, one epoch a round: an item is an image
@@ -59,6 +62,7 @@ fn main() {
     match Arguments::parse().work {
         Work::TrainStep(work) => work.run(),
         Work::Extract(work) => work.run(),
+        Work::Answer(work) => work.run(),
         Work::GeneratorStep(work) => work.run(),
         Work::DataPath(work) => work.run(),
         Work::PackGain(work) => work.run(),

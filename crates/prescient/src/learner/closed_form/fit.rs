@@ -17,7 +17,10 @@ use tch::{Kind, Tensor, no_grad};
 /// The shrinkages of the covariance that are tried. The first is kept unless another is better by more than its error.
 const SHRINKAGES: [f64; 6] = [0.5, 0.1, 0.3, 0.7, 0.9, 0.97];
 /// Scores that are looked at to choose by, about: with very many classes, fewer features.
-const MOST_SCORES: usize = 40_000_000;
+const MOST_SCORES: usize = 10_000_000;
+/// Numbers in the means of all classes from which on the first shrinkage is taken as it is: a hundred thousand classes would
+/// take minutes for each.
+const MANY_NUMBERS: usize = 32_000_000;
 
 /// A classifier of all classes.
 #[derive(Debug)]
@@ -191,7 +194,9 @@ impl<'a> Given<'a> {
     /// The best shrinkage without ghosts, and with them where there are likenesses.
     fn best(&self, target: Target) -> Result<(Tried, Option<Tried>), LearnError> {
         let (mut base, mut guessing) = (Contest::default(), Contest::default());
-        for shrinkage in SHRINKAGES {
+        let numbers = (self.seen.len() + self.unseen.len()) * self.means.size()[1] as usize;
+        let tried = if numbers > MANY_NUMBERS { 1 } else { SHRINKAGES.len() };
+        for &shrinkage in &SHRINKAGES[..tried] {
             let looked = self.look(shrinkage)?;
             base.enter(self.try_out(&looked, None, target)?);
             if let Some(likenesses) = &self.likenesses {
