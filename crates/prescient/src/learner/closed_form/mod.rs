@@ -15,6 +15,7 @@ mod choose;
 mod fit;
 mod ghosts;
 mod information;
+mod inspect;
 mod spectrum;
 mod sums;
 
@@ -157,8 +158,7 @@ impl Learner for ClosedFormLearner {
     }
 
     fn inspect(&self, task: Task<'_>) -> Result<Option<Vec<Likeness>>, LearnError> {
-        let _ = task;
-        Ok(None)
+        inspect::inspect(self, task)
     }
 
     fn save(&self, folder: &Path) -> Result<(), RunError> {

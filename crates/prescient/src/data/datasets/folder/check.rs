@@ -2,7 +2,7 @@
 
 use crate::catalogue::{self, AttributeSource, Scale, class_information};
 use crate::data::check::{Finding, Inventory, Kind, warnings};
-use crate::data::datasets::folder::{FolderSettings, files, survey};
+use crate::data::datasets::folder::{FolderSettings, files, is_whole, survey};
 use crate::data::datasets::photos::fault;
 use crate::data::formats::files::Files;
 use crate::error::DataError;
@@ -43,9 +43,10 @@ fn unmatched(files: &Files, classes: &[String], source: &AttributeSource, named:
     let table = source.path.display();
     let (known, rows): (BTreeSet<&String>, BTreeSet<&String>) = (classes.iter().collect(), named.iter().collect());
     let hint = "names must agree to the letter: rename the folder or the row, or add what is missing";
+    let below = if is_whole(files) { "" } else { "train/" };
     let without = known.difference(&rows).map(|class| {
         let expected = format!("a row for the class in `{table}`");
-        Finding::fault(Kind::ClassInformation, &fault(files, &format!("train/{class}"), &expected, "none", hint))
+        Finding::fault(Kind::ClassInformation, &fault(files, &format!("{below}{class}"), &expected, "none", hint))
     });
     let mut findings: Vec<Finding> = without.collect();
     let beyond: Vec<&String> = named.iter().filter(|name| !known.contains(name)).collect();

@@ -1,11 +1,11 @@
-//! Images of one's own: `train/CLASS/*` and `test/CLASS/*` in a folder or a zip archive, and class information.
+//! Images of one's own: `CLASS/*`, or `train/CLASS/*` and `test/CLASS/*`, in a folder or a zip archive, and class information.
 
 mod check;
 
 use crate::catalogue::{AttributeSource, Catalogue, Scale, class_information};
 use crate::data::check::Inventory;
 use crate::data::datasets::photos::{Classes, Photos, Survey, as_the_photos, fault, images_of_class};
-use crate::data::formats::files::Files;
+use crate::data::formats::files::{Files, is_image};
 use crate::data::{Dataset, DatasetInfo, DatasetKind, DatasetOptions, Normalization, Subset, resolve};
 use crate::error::DataError;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,10 @@ use std::sync::Arc;
 /// Larger images are reduced to this size unless a recipe says otherwise.
 const LARGEST: u32 = 224;
 
-const LAYOUT: &str = "images are expected as `train/CLASS/*.jpg` and `test/CLASS/*.jpg`, each class on both sides";
+const LAYOUT: &str = "images are expected as `train/CLASS/*.jpg` and `test/CLASS/*.jpg`, each class on both sides; or all of \
+                      them as `CLASS/*.jpg`, of which the last fifth is then tested on";
+/// Where nobody divided the images of a class, one of so many is tested on.
+const TESTED: usize = 5;
 
 const EXCLUDE: &str = "`exclude` names images as they lie below the dataset's folder or archive, such as \
                          `train/cat/0001.jpg`; one that is gone need not be excluded any more";
@@ -24,7 +27,7 @@ const EXCLUDE: &str = "`exclude` names images as they lie below the dataset's fo
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FolderSettings {
-    /// A folder or a zip archive with `train/CLASS/*` and `test/CLASS/*`.
+    /// A folder or a zip archive with `train/CLASS/*` and `test/CLASS/*`, or with `CLASS/*`.
     pub path: PathBuf,
     /// Where the attributes come from, joined by the name of the class. The first gives the order of the classes.
     #[serde(default)]
@@ -48,7 +51,7 @@ impl DatasetKind for FolderSettings {
     const INFO: DatasetInfo = DatasetInfo {
         name: "folder",
         about: "your own photos, with a table of attributes or descriptions",
-        needs: "`train/CLASS/*` and `test/CLASS/*` in the folder or .zip `path`; `attributes = [\"a.csv\", …]`",
+        needs: "`CLASS/*`, or `train/CLASS/*` and `test/CLASS/*`, in the folder or .zip `path`; `attributes = [\"a.csv\", …]`",
         photos: true,
         in_memory: false,
     };
@@ -120,8 +123,11 @@ impl Dataset for Folder {
 /// Finds the images of both sides without those left out, and whatever is wrong with the layout.
 pub(crate) fn survey(files: &Files, exclude: &[String]) -> Survey {
     let mut faults = Vec::new();
-    let mut train = side(files, "train", &mut faults);
-    let mut test = side(files, "test", &mut faults);
+    let whole = is_whole(files);
+    let (mut train, mut test) = match whole {
+        true => divided(files, &mut faults),
+        false => (side(files, "train", &mut faults), side(files, "test", &mut faults)),
+    };
     for name in exclude {
         let images = train.values_mut().chain(test.values_mut());
         let found: Vec<_> = images.filter(|images| images.contains(name)).collect();
@@ -139,7 +145,8 @@ pub(crate) fn survey(files: &Files, exclude: &[String]) -> Survey {
     for (classes, side, others, other_side) in [(&train, "train", &test, "test"), (&test, "test", &train, "train")] {
         for (class, images) in classes {
             if images.is_empty() {
-                faults.push(fault(files, &format!("{side}/{class}"), "images of the class", "none", LAYOUT));
+                let folder = if whole { class.clone() } else { format!("{side}/{class}") };
+                faults.push(fault(files, &folder, "images of the class", "none", LAYOUT));
             }
             if !others.contains_key(class) && files.has(&format!("{other_side}/")) {
                 let expected = format!("a folder `{class}`, as in `{side}`");
@@ -150,15 +157,42 @@ pub(crate) fn survey(files: &Files, exclude: &[String]) -> Survey {
     Survey { train, test, faults }
 }
 
+/// Whether classes lie side by side, and nobody has divided their images: folders, of which none is `train` or `test`.
+pub(crate) fn is_whole(files: &Files) -> bool {
+    let sides = files.has("train/") || files.has("test/");
+    !sides && files.entries("").is_ok_and(|entries| entries.iter().any(|entry| entry.ends_with('/')))
+}
+
+/// The images of each class, the last fifth by name to be tested on. Not every fifth: photos of one scene have names that
+/// follow each other, and should not be on both sides.
+fn divided(files: &Files, faults: &mut Vec<DataError>) -> (Classes, Classes) {
+    let (mut train, mut test) = (classes(files, "", faults), Classes::new());
+    for (class, images) in &mut train {
+        images.sort();
+        let tested = (images.len() / TESTED).max(1);
+        if images.len() == 1 {
+            faults.push(fault(files, class, "two images of the class, one to test on", "one", LAYOUT));
+        } else if !images.is_empty() {
+            test.insert(class.clone(), images.split_off(images.len() - tested));
+        }
+    }
+    (train, test)
+}
+
 /// The images of each class of one side.
 fn side(files: &Files, side: &str, faults: &mut Vec<DataError>) -> Classes {
-    let mut classes = Classes::new();
     let below = format!("{side}/");
     if !files.has(&below) {
         faults.push(fault(files, "", &format!("a folder `{side}` in it"), "none", LAYOUT));
-        return classes;
+        return Classes::new();
     }
-    let entries = files.entries(&below).unwrap_or_else(|error| {
+    classes(files, &below, faults)
+}
+
+/// The images of each class that has a folder below `below`.
+fn classes(files: &Files, below: &str, faults: &mut Vec<DataError>) -> Classes {
+    let mut classes = Classes::new();
+    let entries = files.entries(below).unwrap_or_else(|error| {
         faults.push(error);
         Vec::new()
     });
@@ -168,6 +202,8 @@ fn side(files: &Files, side: &str, faults: &mut Vec<DataError>) -> Classes {
                 let images = images_of_class(files, &entry, LAYOUT, faults);
                 classes.insert(class[below.len()..].to_owned(), images);
             }
+            // A table or a note may lie beside the classes, a photo not: nobody knows what it shows.
+            None if below.is_empty() && !is_image(&entry) => {}
             None => faults.push(fault(files, &entry, "a folder for each class here", "a file", LAYOUT)),
         }
     }
