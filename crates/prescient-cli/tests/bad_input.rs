@@ -267,8 +267,8 @@ fn a_cache_that_was_tampered_with() {
     };
     does(&["run", "r.toml", "--out", "first", "--device", "cpu"]);
     let shown = does(&["cache"]);
-    assert!(shown.contains("features  12 in 2 files") && shown.contains("4295.0 MB at most"), "{shown}");
-    assert_eq!(does(&["cache", "check"]), "12 features in 2 files are as they were written\n");
+    assert!(shown.contains("features  14 in 3 files") && shown.contains("of 4.0 GiB at most"), "{shown}");
+    assert_eq!(does(&["cache", "check"]), "14 features in 3 files are as they were written\n");
 
     let shelf = std::fs::read_dir(place.path("features")).unwrap().next().unwrap().unwrap().path();
     let part = std::fs::read_dir(&shelf).unwrap().map(|entry| entry.unwrap().path()).min().unwrap();
@@ -280,9 +280,9 @@ fn a_cache_that_was_tampered_with() {
     place.refuses(RUN, &told);
     place.refuses(&["cache", "check"], &told);
     assert_eq!(std::fs::read(&part).unwrap(), bytes, "nobody deletes it unasked");
-    assert!(place.path("first/record.jsonl").is_file() && std::fs::read_dir(&shelf).unwrap().count() == 2);
+    assert!(place.path("first/record.jsonl").is_file() && std::fs::read_dir(&shelf).unwrap().count() == 3);
 
-    assert_eq!(does(&["cache", "clear"]).split(',').next(), Some("12 features deleted"));
+    assert_eq!(does(&["cache", "clear"]).split(',').next(), Some("14 features deleted"));
     does(&["run", "r.toml", "--out", "second", "--device", "cpu"]);
     let record = |run: &str| std::fs::read(place.path(run).join("record.jsonl")).unwrap();
     assert_eq!(record("first"), record("second"));

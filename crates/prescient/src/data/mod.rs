@@ -161,3 +161,19 @@ pub fn fingerprint(dataset: &dyn Dataset) -> String {
     }
     hasher.finalize().to_hex()[..16].to_owned()
 }
+
+/// A hash of what a dataset asks: the name of every test sample with that of its class, whatever their order, and nothing of what is
+/// known of classes.
+pub fn test_fingerprint(dataset: &dyn Dataset) -> String {
+    let about = |sample: &Sample| (dataset.catalogue().name(sample.class), dataset.name(sample));
+    let mut samples: Vec<(&str, String)> = dataset.samples(Subset::Test).iter().map(about).collect();
+    samples.sort_unstable();
+    let mut hasher = blake3::Hasher::new();
+    for (class, name) in samples {
+        hasher.update(class.as_bytes()).update(&[0]).update(name.as_bytes()).update(&[0]);
+    }
+    if let Some(digest) = dataset.digest() {
+        hasher.update(digest.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}

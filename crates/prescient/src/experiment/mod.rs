@@ -30,7 +30,7 @@ pub use record::Record;
 pub use telemetry::{Spent, StageSeconds};
 
 use crate::class::ClassId;
-use crate::data::{CachedDataset, Dataset, Subset, fingerprint};
+use crate::data::{CachedDataset, Dataset, Subset, fingerprint, test_fingerprint};
 use crate::engine::Precision;
 use crate::error::{LearnError, Result, RunError, ScenarioError, While};
 use crate::evaluation::{Inspection, Scatter};
@@ -85,7 +85,7 @@ impl Experiment {
         };
         let scenario = scenario(dataset.as_ref(), &order, &split).when(|| "deal out the classes".to_owned())?;
         // Of all images: which of them are left is the seed's choice, and the same data for each seed.
-        let data = fingerprint(dataset.as_ref());
+        let (data, tests) = (fingerprint(dataset.as_ref()), Some(test_fingerprint(dataset.as_ref())));
         let dataset: Arc<dyn Dataset> = match recipe.data.shots {
             Some(shots) => Arc::new(FewShots::new(dataset, &scenario, shots, Seeds::new(u64::from(recipe.seed)))),
             None => dataset,
@@ -101,6 +101,7 @@ impl Experiment {
             validated: recipe.scenario.val_fraction,
             weights: recipe.model.extractor.provenance()?,
             data,
+            tests,
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),
         };

@@ -58,6 +58,10 @@ pub struct Start {
     pub weights: Option<Provenance>,
     /// A hash of what the dataset holds.
     pub data: String,
+    /// A hash of the test images alone: runs that agree in it can be compared, whatever they know of classes. Records of early
+    /// versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<String>,
     /// The classes' names in order of arrival, then those that never arrive: they are described and have no images.
     pub classes: Vec<String>,
     /// How many arrive with each task.
@@ -140,6 +144,14 @@ impl Start {
     pub fn recipe_without_seed(&self) -> String {
         Recipe::parse(&self.recipe, Path::new("record.jsonl"))
             .map_or_else(|_| self.recipe.clone(), |recipe| Recipe { seed: 0, ..recipe }.to_toml())
+    }
+
+    /// Whether both answered for the same test images.
+    pub fn same_tests(&self, other: &Self) -> bool {
+        match (&self.tests, &other.tests) {
+            (Some(own), Some(others)) => own == others,
+            _ => self.data == other.data,
+        }
     }
 
     /// What a reader has to know of pretrained weights: everything that shows the run's numbers says this, too.
@@ -286,6 +298,7 @@ pub(crate) mod testing {
             validated: None,
             weights: None,
             data: "0".to_owned(),
+            tests: None,
             classes: classes.map(String::from).to_vec(),
             tasks: tasks.to_vec(),
         }
