@@ -34,7 +34,8 @@ enum Verb {
 
 impl Cache {
     pub(super) fn run(self) -> Result<()> {
-        let root = features_root().ok_or(RunError::NoFeatures)?;
+        // By its components: without a slash at its end.
+        let root: PathBuf = features_root().ok_or(RunError::NoFeatures)?.components().collect();
         match self.verb.unwrap_or(Verb::Show) {
             Verb::Show => show(root),
             Verb::Check => check(root),
@@ -43,8 +44,12 @@ impl Cache {
     }
 }
 
-fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
+fn size_of(bytes: u64) -> String {
+    const GIB: u64 = 1 << 30;
+    match bytes {
+        GIB.. => format!("{:.1} GiB", bytes as f64 / GIB as f64),
+        _ => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
+    }
 }
 
 fn show(root: PathBuf) -> Result<()> {
@@ -54,8 +59,8 @@ fn show(root: PathBuf) -> Result<()> {
         root.display(),
         size.features,
         size.parts,
-        megabytes(size.bytes),
-        megabytes(cache_limit())
+        size_of(size.bytes),
+        size_of(cache_limit())
     ))
 }
 
@@ -75,7 +80,7 @@ fn clear(root: PathBuf) -> Result<()> {
     let size = cache_size(&root).ok();
     clear_cache(&root)?;
     output::print(&match size {
-        Some(size) => format!("{} features deleted, {}\n", size.features, megabytes(size.bytes)),
+        Some(size) => format!("{} features deleted, {}\n", size.features, size_of(size.bytes)),
         None => "all features deleted\n".to_owned(),
     })
 }

@@ -33,6 +33,7 @@ impl Place {
     fn refuses(&self, arguments: &[&str], parts: &[&str]) -> String {
         let mut command = Command::cargo_bin("prescient").unwrap();
         command.current_dir(self.folder.path()).env("PRESCIENT_DATA", self.path("data")).args(arguments);
+        command.env("PRESCIENT_FEATURES", self.path("features"));
         let output = command.output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{message}");
@@ -221,6 +222,78 @@ fn a_class_without_a_description() {
     let table = photos(&place);
     std::fs::write(table, "class,description\nant,it crawls\nbee,\ncat,it purrs\n").unwrap();
     place.refuses(RUN, &["attributes.csv`, line 3: expected a description of `bee`, found an empty cell", "hint: "]);
+}
+
+/// A file of safetensors with one tensor of two numbers.
+fn one_tensor(name: &str) -> Vec<u8> {
+    let header = format!("{{\"{name}\":{{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}}}");
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[0; 8]].concat()
+}
+
+#[test]
+fn weights_of_another_network_cut_short_or_with_code_in_them() {
+    let place = Place::new();
+    photos(&place);
+    let whole = one_tensor("layer4.1.bn2.weight");
+    place.write("other.safetensors", &whole);
+    place.write("cut.safetensors", &whole[..whole.len() - 3]);
+    place.write("code.pth", b"\x80\x02cos\nsystem\nX\x04\x00\x00\x00echo\x85R.");
+    for (file, parts) in [
+        ("other.safetensors", ["does not have the weights of a `mobilenet-v2`", "`model.extractor.kind`"]),
+        ("cut.safetensors", ["cannot be read as weights", "cut short"]),
+        ("code.pth", ["asks to call `os.system`; nothing was run", "safetensors"]),
+        ("gone.pth", ["gone.pth", "is the path right?"]),
+    ] {
+        let set = format!("model.extractor={{kind=\"mobilenet-v2\", weights=\"{file}\"}}");
+        place.refuses(&[RUN, &["--set", &set]].concat(), &[&[file, "hint: "][..], &parts].concat());
+    }
+}
+
+#[test]
+fn an_exported_network_that_gives_no_features() {
+    let place = Place::new();
+    photos(&place);
+    let maps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../prescient/tests/golden/maps.pt");
+    let set = format!("model.extractor={{kind=\"torchscript\", path=\"{}\"}}", maps.display());
+    place.refuses(&[RUN, &["--set", &set]].concat(), &["maps.pt", "expected a row of numbers", "hint: export the"]);
+}
+
+/// A changed byte is told with what to do, both runs and the cache's other files stay, and once it is cleared the run goes through.
+#[test]
+fn a_cache_that_was_tampered_with() {
+    let place = Place::new();
+    photos(&place);
+    let recipe = std::fs::read_to_string(place.path("r.toml")).unwrap();
+    let recipe = recipe.split("[train]").next().unwrap().to_owned() + "[learner]\nkind = \"closed-form\"\n";
+    place.write("r.toml", recipe);
+    let does = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("prescient").unwrap();
+        command.current_dir(place.folder.path()).env("PRESCIENT_FEATURES", place.path("features")).args(arguments);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    does(&["run", "r.toml", "--out", "first", "--device", "cpu"]);
+    let shown = does(&["cache"]);
+    assert!(shown.contains("features  14 in 3 files") && shown.contains("of 4.0 GiB at most"), "{shown}");
+    assert_eq!(does(&["cache", "check"]), "14 features in 3 files are as they were written\n");
+
+    let shelf = std::fs::read_dir(place.path("features")).unwrap().next().unwrap().unwrap().path();
+    let part = std::fs::read_dir(&shelf).unwrap().map(|entry| entry.unwrap().path()).min().unwrap();
+    let mut bytes = std::fs::read(&part).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&part, &bytes).unwrap();
+    let told =
+        ["a part of the cache of features: its content is not what was written", "hint: delete it", "cache clear"];
+    place.refuses(RUN, &told);
+    place.refuses(&["cache", "check"], &told);
+    assert_eq!(std::fs::read(&part).unwrap(), bytes, "nobody deletes it unasked");
+    assert!(place.path("first/record.jsonl").is_file() && std::fs::read_dir(&shelf).unwrap().count() == 3);
+
+    assert_eq!(does(&["cache", "clear"]).split(',').next(), Some("14 features deleted"));
+    does(&["run", "r.toml", "--out", "second", "--device", "cpu"]);
+    let record = |run: &str| std::fs::read(place.path(run).join("record.jsonl")).unwrap();
+    assert_eq!(record("first"), record("second"));
 }
 
 #[test]

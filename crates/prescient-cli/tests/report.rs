@@ -402,3 +402,57 @@ fn the_keyboard_reaches_every_control_and_shows_where_it_is() {
     let missed: Vec<usize> = (0..controls).filter(|control| !reached[*control]).collect();
     assert!(missed.is_empty(), "not reached: {missed:?}");
 }
+
+/// Runs of the closed form with one, three and all photos of new classes, described and not.
+fn few_runs(at: &Path) -> Vec<PathBuf> {
+    let data = at.join("data");
+    common::described_features(&data, 12, 5);
+    let mut runs = Vec::new();
+    for described in [true, false] {
+        for shots in [Some(1), Some(3), None] {
+            let out = at.join(format!("few-{}-{}", if described { "ghosts" } else { "base" }, shots.unwrap_or(0)));
+            common::run(common::described_recipe(&data, described, shots), &out);
+            runs.push(out);
+        }
+    }
+    runs
+}
+
+/// Runs that differ in their photos make a figure of its own, and the closed form says what descriptions are worth: as text, as JSON, on
+/// the page and as files.
+#[test]
+fn few_photos_and_what_descriptions_are_worth() {
+    let out = tempfile::tempdir().unwrap();
+    let runs = few_runs(out.path());
+    let paths: Vec<&Path> = runs.iter().map(PathBuf::as_path).collect();
+    let record = Record::read(&runs[0].join("record.jsonl")).unwrap();
+    let accuracy = prescient::evaluation::metrics::find("accuracy").unwrap().value(&record.run(), 2).unwrap();
+    let worth = record.worths().next().unwrap();
+
+    let text = report(&paths[..1]).output().unwrap().stdout;
+    let text = String::from_utf8(text).unwrap();
+    let row = format!("1  attributes.csv  {:.1}", worth.kappa.unwrap());
+    assert!(text.contains("what descriptions are worth") && text.contains(&row), "{row} in {text}");
+    let json = report(&paths).args(["--format", "json"]).output().unwrap().stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["runs"].as_array().unwrap().len(), 6);
+    assert_eq!(json["runs"][0]["final"], accuracy);
+    assert_eq!(json["runs"][0]["tasks"][0]["kappa"], worth.kappa.unwrap());
+    assert_eq!(json["runs"][0]["tasks"][0]["worth"]["sources"][0]["source"], "attributes.csv");
+    assert_eq!(json["runs"][3]["tasks"][0]["worth"]["guesses"], false);
+
+    let (file, figures) = (out.path().join("few.html"), out.path().join("figures"));
+    report(&paths).arg("--html").arg(&file).arg("--figures").arg(&figures).assert().success();
+    assert!(std::fs::read_to_string(figures.join("few-photos.svg")).unwrap().contains("photos of each new class"));
+    let Some(opened) = open(&file) else { return };
+    assert_eq!(opened.ask("document.querySelectorAll('#few circle[data-tip]').length"), 6);
+    let said = opened.hover("#few [data-tip^='with ghosts, photos of each new class: 1:']");
+    assert_eq!(said, format!("with ghosts, photos of each new class: 1: {:.1} %", 100.0 * accuracy));
+    let worths = opened.ask("[...document.querySelectorAll('#worth .column')].map((part) => part.textContent)");
+    assert_eq!(worths.as_array().unwrap().len(), 6);
+    assert!(worths[0].as_str().unwrap().contains("attributes.csv"), "{worths}");
+    assert!(worths[3].as_str().unwrap().contains("the base model answers"), "{worths}");
+    // One count of photos alone is no figure.
+    report(&paths[..1]).arg("--html").arg(&file).assert().success();
+    assert!(!std::fs::read_to_string(&file).unwrap().contains("id=\"few\""));
+}

@@ -445,3 +445,29 @@ fn a_joint_run_with_a_generator_can_be_resumed() {
     run(recipe, &out);
     assert_eq!(Experiment::resume(&out, Device::Cpu, None, &mut Silent).unwrap().evaluations().count(), 1);
 }
+
+/// Ghosts of the closed form, from attributes that say where classes lie, are nearer to their own class than the next one is; of a
+/// run without attributes it says that the base model answers.
+#[test]
+fn what_the_closed_form_imagines_can_be_inspected() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    common::described_features(&data, 20, 6);
+    let [ghosts, base] = [true, false].map(|described| {
+        let out = folder.path().join(format!("run-{described}"));
+        let record = run(common::described_recipe(&data, described, None), &out);
+        assert_eq!(record.worths().next().unwrap().guesses, described);
+        out
+    });
+    let found = Experiment::inspect(&ghosts, Device::Cpu, None).unwrap();
+    assert_eq!((found.task, found.classes.len()), (1, 12));
+    let unseen: Vec<_> = found.classes.iter().filter(|class| !class.seen).collect();
+    assert_eq!(unseen.len(), 4);
+    for class in unseen {
+        assert!(class.turned < class.nearest && class.agree > 0.5, "{class:?}");
+        assert!((0.5..2.0).contains(&class.spread) && class.mmd.is_finite(), "{class:?}");
+    }
+    assert_eq!(found, Experiment::inspect(&ghosts, Device::Cpu, Some(1)).unwrap(), "the same every time");
+    let error = Experiment::inspect(&base, Device::Cpu, None).err().unwrap().to_string();
+    assert!(error.contains("nothing is imagined after task 1: the base model answers"), "{error}");
+}

@@ -118,6 +118,14 @@ pub enum RunError {
     /// A base model.
     #[error("this run imagines nothing: its generator is `none` or `real`")]
     NoGhosts,
+    /// The closed form chose not to answer with ghosts.
+    #[error("nothing is imagined after task {task}: the base model answers, for {reason}")]
+    BaseModel {
+        /// From 1.
+        task: usize,
+        /// Why.
+        reason: String,
+    },
     /// The pretrained weights changed since the run began.
     #[error("the pretrained weights of this run have changed: expected the SHA-256 {expected}, found {found}")]
     OtherWeights {
@@ -183,6 +191,10 @@ impl RunError {
             Self::NothingToInspect { last, .. } => format!("ask for one of the tasks 1 to {last}: `--task {last}`"),
             Self::NoSuchTask { finished, .. } => format!("ask for one of the tasks 1 to {finished}"),
             Self::NoGhosts => "run a recipe with ghosts, such as `prescient run demo-ghost`".into(),
+            Self::BaseModel { .. } => {
+                "`prescient report RUN` shows what descriptions are worth after each task; `--task` asks for another"
+                    .into()
+            }
             Self::OtherWeights { .. } => {
                 "a run goes on with the very weights it began with: bring them back, or start a new run".into()
             }

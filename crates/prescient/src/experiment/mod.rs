@@ -165,7 +165,7 @@ impl Experiment {
     /// Compares what the run in `path` imagined after a task, the last that had a future unless given, with test images.
     pub fn inspect(path: &Path, device: Device, task: Option<usize>) -> Result<Inspection> {
         let folder = RunFolder::open(path)?;
-        let (experiment, _) = Self::again(&folder, &[], device)?;
+        let (experiment, record) = Self::again(&folder, &[], device)?;
         let last = folder.finished().min(experiment.sealed.scenario().tasks() - 1);
         let number = task.unwrap_or(last);
         if number == 0 || number > last {
@@ -175,7 +175,12 @@ impl Experiment {
         learner.load(&folder.task(number), number)?;
         match learner.inspect(experiment.sealed.scenario().task(number))? {
             Some(classes) => Ok(Inspection { task: number, classes }),
-            None => Err(RunError::NoGhosts.into()),
+            None => {
+                let worth = record.worths().find(|worth| worth.task == number);
+                let reason =
+                    worth.map(|worth| worth.why_not.clone().unwrap_or_else(|| "no class is to come".to_owned()));
+                Err(reason.map_or(RunError::NoGhosts, |reason| RunError::BaseModel { task: number, reason }).into())
+            }
         }
     }
 

@@ -7,6 +7,7 @@ pub mod closed_form;
 mod evaluate;
 mod frozen;
 pub mod ghost;
+mod likeness;
 mod observer;
 mod scatter;
 

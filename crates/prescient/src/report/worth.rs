@@ -4,20 +4,20 @@
 use crate::class::Slots;
 use crate::evaluation::{Judged, Run, Worth};
 use crate::experiment::Record;
-use crate::report::text::{percent, table};
+use crate::report::text::table;
 
 /// Misleading descriptions that are named; the rest are counted.
 const NAMED: usize = 8;
 
 /// How to read the table.
 pub(super) const LEGEND: &str = "κ: a description is worth so many photos of its class. left-out error: how far the description \
-                                 of a class misses it when its photos are left out; 100 % is no better than the mean of all \
-                                 classes. gain: points of accuracy over all classes, and those that seen classes lose, by \
-                                 answering with classes that have no photos; expected on photos of seen classes, and found on \
-                                 the test photos.";
+                                 of a class misses it when its photos are left out; at 100 % or more the mean of all classes \
+                                 would be as good. all, seen: points of accuracy that answering with classes without photos \
+                                 adds, over all classes and over seen ones: as photos of seen classes let expect, and as the \
+                                 test photos show.";
 
 const COLUMNS: [&str; 9] =
-    ["task", "described by", "κ", "left-out error", "answers", "gain", "found", "seen lose", "found"];
+    ["task", "described by", "κ", "left-out error", "answers", "all, expected", "found", "seen, expected", "found"];
 
 /// What there is to say of a run, where the closed form learned it.
 pub(super) struct Said {
@@ -80,9 +80,9 @@ fn of_task(worth: &Worth, run: &Run) -> Vec<Vec<String>> {
         (false, None) => "all have photos",
     };
     let judged = run.tasks.get(worth.task - 1).filter(|_| worth.guesses);
-    let (gained, lost) = judged.map_or((None, None), |judged| found(judged, run.all(), run.seen(worth.task)));
-    let points = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), |share| format!("{:+.1}", 100.0 * share));
-    let gain = worth.gain.map(|(mean, error)| format!("{:+.1} ± {:.1}", 100.0 * mean, 100.0 * error));
+    let (gained, kept) = judged.map_or((None, None), |judged| found(judged, run.all(), run.seen(worth.task)));
+    let told = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), points);
+    let gain = worth.gain.map(|(mean, error)| format!("{} ± {:.1}", points(mean), 100.0 * error));
     let mut rows = vec![vec![
         worth.task.to_string(),
         described,
@@ -90,9 +90,9 @@ fn of_task(worth: &Worth, run: &Run) -> Vec<Vec<String>> {
         missed,
         answers.to_owned(),
         gain.unwrap_or_else(|| "–".to_owned()),
-        points(gained),
-        percent(worth.seen_drop),
-        percent(lost),
+        told(gained),
+        told(worth.seen_drop.map(|drop| -drop)),
+        told(kept),
     ]];
     if worth.sources.len() > 1 {
         rows.extend(worth.sources.iter().map(|source| {
@@ -105,14 +105,19 @@ fn of_task(worth: &Worth, run: &Run) -> Vec<Vec<String>> {
     rows
 }
 
-/// What guessing gained over all classes, and what seen classes lost by it, on test images: against the same model with
-/// seen classes alone.
+/// Points of accuracy with a sign; none of it where it rounds to nothing.
+fn points(share: f64) -> String {
+    let text = format!("{:+.1}", 100.0 * share);
+    if text.ends_with("0.0") && text.len() == 4 { "0.0".to_owned() } else { text }
+}
+
+/// What guessing adds over all classes and over seen ones on test images, against the same model with seen classes alone.
 fn found(judged: &Judged, all: Slots, seen: Slots) -> (Option<f64>, Option<f64>) {
     let mut without = judged.answers.clone();
     without.unseen = None;
     let without = without.confusion(all.len());
     let gain = |slots: Slots| Some(judged.confusion.accuracy(slots)? - without.accuracy(slots)?);
-    (gain(all), gain(seen).map(|gain| -gain))
+    (gain(all), gain(seen))
 }
 
 fn misleading(last: &Worth) -> Option<String> {
@@ -214,7 +219,7 @@ mod tests {
     #[test]
     fn what_was_found_is_counted_on_test_images() {
         let run = testing::closed_record().run();
-        assert_eq!(found(&run.tasks[0], run.all(), run.seen(1)), (Some(0.125), Some(0.25)));
+        assert_eq!(found(&run.tasks[0], run.all(), run.seen(1)), (Some(0.125), Some(-0.25)));
     }
 
     #[test]

@@ -229,6 +229,59 @@ fn colours(image: &Image) -> Vec<f32> {
     sums
 }
 
+/// Twelve classes `c0` to `c11` whose features follow from five attributes, as `drawn_features` writes them, and the table
+/// `attributes.csv` of them beside it. Noise is drawn by hand, so that it is the same everywhere.
+pub fn described_features(at: &Path, train: usize, test: usize) {
+    const CLASSES: usize = 12;
+    let mut state = 7u64;
+    let mut draw = || {
+        // The sum of four even numbers is about normal.
+        let mut even = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f32 / (1 << 23) as f32 - 1.0
+        };
+        even() + even() + even() + even()
+    };
+    let mut matrix = |rows: usize, columns: usize| -> Vec<Vec<f32>> {
+        (0..rows).map(|_| (0..columns).map(|_| draw()).collect()).collect()
+    };
+    let (attributes, map) = (matrix(CLASSES, 5), matrix(5, 16));
+    let mean = |row: &Vec<f32>, column: usize| row.iter().zip(&map).map(|(value, to)| value * to[column]).sum::<f32>();
+    std::fs::create_dir_all(at).unwrap();
+    for (side, count) in [("train", train), ("test", test)] {
+        let noise = matrix(CLASSES * count, 16);
+        let of = |(place, noise): (usize, &Vec<f32>)| -> Vec<f32> {
+            noise.iter().enumerate().map(|(column, noise)| mean(&attributes[place / count], column) + noise).collect()
+        };
+        let rows: Vec<Vec<f32>> = noise.iter().enumerate().map(of).collect();
+        std::fs::write(at.join(format!("{side}.npy")), npy(&rows)).unwrap();
+        let names: String = (0..rows.len()).map(|place| format!("c{}\n", place / count)).collect();
+        std::fs::write(at.join(format!("{side}.txt")), names).unwrap();
+    }
+    let row = |(class, values): (usize, &Vec<f32>)| {
+        let values: Vec<String> = values.iter().map(f32::to_string).collect();
+        format!("c{class},{}\n", values.join(","))
+    };
+    let rows: String = attributes.iter().enumerate().map(row).collect();
+    std::fs::write(at.join("attributes.csv"), format!("class,a,b,c,d,e\n{rows}")).unwrap();
+}
+
+/// A recipe of the closed form on [`described_features`] in `at`, with the table or without.
+pub fn described_recipe(at: &Path, described: bool, shots: Option<usize>) -> Recipe {
+    let attributes = if described { format!("\"{}\"", at.join("attributes.csv").display()) } else { String::new() };
+    let shots = shots.map_or_else(String::new, |shots| format!(", shots = {shots}"));
+    let order = at.join("order.txt");
+    std::fs::write(&order, (0..12).map(|class| format!("c{class}\n")).collect::<String>()).unwrap();
+    let text = format!(
+        "seed = 1\ndata = {{ kind = \"features\", path = \"{}\", attributes = [{attributes}]{shots} }}\n\
+         scenario = {{ split = \"8+4\", order = \"file {}\" }}\nlearner = {{ kind = \"closed-form\" }}\n\
+         model.extractor = {{ kind = \"identity\" }}\n",
+        at.display(),
+        order.display()
+    );
+    text.parse().unwrap()
+}
+
 /// A matrix of f32 as `numpy.save` writes it.
 pub fn npy(rows: &[Vec<f32>]) -> Vec<u8> {
     let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows.len(), rows[0].len());

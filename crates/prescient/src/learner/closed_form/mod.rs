@@ -16,6 +16,7 @@ mod covariance;
 mod fit;
 mod ghosts;
 mod information;
+mod inspect;
 mod stand_ins;
 mod sums;
 
@@ -158,8 +159,7 @@ impl Learner for ClosedFormLearner {
     }
 
     fn inspect(&self, task: Task<'_>) -> Result<Option<Vec<Likeness>>, LearnError> {
-        let _ = task;
-        Ok(None)
+        inspect::inspect(self, task)
     }
 
     fn save(&self, folder: &Path) -> Result<(), RunError> {

@@ -71,9 +71,10 @@ fn unmatched(files: &Files, classes: &[String], source: &AttributeSource, named:
     let table = source.path.display();
     let (known, rows): (BTreeSet<&String>, BTreeSet<&String>) = (classes.iter().collect(), named.iter().collect());
     let hint = "names must agree to the letter: rename the folder or the row, or add what is missing";
+    let below = if undivided(files).is_some() { "" } else { "train/" };
     let without = known.difference(&rows).map(|class| {
         let expected = format!("a row for the class in `{table}`");
-        Finding::fault(Kind::ClassInformation, &fault(files, &format!("train/{class}"), &expected, "none", hint))
+        Finding::fault(Kind::ClassInformation, &fault(files, &format!("{below}{class}"), &expected, "none", hint))
     });
     let mut findings: Vec<Finding> = without.collect();
     let beyond: Vec<&String> = named.iter().filter(|name| !known.contains(name)).collect();

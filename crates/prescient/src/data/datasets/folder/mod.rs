@@ -1,4 +1,4 @@
-//! Images of one's own: `train/CLASS/*` and `test/CLASS/*` in a folder or a zip archive, and class information.
+//! Images of one's own: `CLASS/*`, or `train/CLASS/*` and `test/CLASS/*`, in a folder or a zip archive, and class information.
 
 mod check;
 
@@ -27,7 +27,7 @@ const EXCLUDE: &str = "`exclude` names images as they lie below the dataset's fo
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FolderSettings {
-    /// A folder or a zip archive with `train/CLASS/*` and `test/CLASS/*`.
+    /// A folder or a zip archive with `train/CLASS/*` and `test/CLASS/*`, or with `CLASS/*`.
     pub path: PathBuf,
     /// Where the attributes come from, joined by the name of the class. The first gives the order of the classes.
     #[serde(default)]
@@ -51,7 +51,7 @@ impl DatasetKind for FolderSettings {
     const INFO: DatasetInfo = DatasetInfo {
         name: "folder",
         about: "your own photos, with a table of attributes or descriptions",
-        needs: "`train/CLASS/*` and `test/CLASS/*` in the folder or .zip `path`; `attributes = [\"a.csv\", …]`",
+        needs: "`CLASS/*`, or `train/CLASS/*` and `test/CLASS/*`, in the folder or .zip `path`; `attributes = [\"a.csv\", …]`",
         photos: true,
         in_memory: false,
     };
@@ -147,7 +147,9 @@ impl Dataset for Folder {
 /// Finds the images of both sides without those left out, and whatever is wrong with the layout.
 pub(crate) fn survey(files: &Files, exclude: &[String]) -> Survey {
     let mut faults = Vec::new();
-    let (mut train, mut test) = match undivided(files) {
+    let undivided = undivided(files);
+    let whole = undivided.is_some();
+    let (mut train, mut test) = match undivided {
         Some(classes) => divided(files, &classes, &mut faults),
         None => (side(files, "train", &mut faults), side(files, "test", &mut faults)),
     };
@@ -168,7 +170,8 @@ pub(crate) fn survey(files: &Files, exclude: &[String]) -> Survey {
     for (classes, side, others, other_side) in [(&train, "train", &test, "test"), (&test, "test", &train, "train")] {
         for (class, images) in classes {
             if images.is_empty() {
-                faults.push(fault(files, &format!("{side}/{class}"), "images of the class", "none", LAYOUT));
+                let folder = if whole { class.clone() } else { format!("{side}/{class}") };
+                faults.push(fault(files, &folder, "images of the class", "none", LAYOUT));
             }
             if !others.contains_key(class) && files.has(&format!("{other_side}/")) {
                 let expected = format!("a folder `{class}`, as in `{side}`");
@@ -206,12 +209,12 @@ fn divided(files: &Files, folders: &[String], faults: &mut Vec<DataError>) -> (C
 
 /// The images of each class of one side.
 fn side(files: &Files, side: &str, faults: &mut Vec<DataError>) -> Classes {
-    let mut classes = Classes::new();
     let below = format!("{side}/");
     if !files.has(&below) {
         faults.push(fault(files, "", &format!("a folder `{side}` in it"), "none", LAYOUT));
-        return classes;
+        return Classes::new();
     }
+    let mut classes = Classes::new();
     let entries = files.entries(&below).unwrap_or_else(|error| {
         faults.push(error);
         Vec::new()
