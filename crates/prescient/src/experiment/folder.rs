@@ -120,7 +120,7 @@ impl RunFolder {
     }
 
     /// A run whose first task is half learned.
-    pub(super) fn open_unfinished(path: &Path) -> Option<Self> {
+    pub fn open_unfinished(path: &Path) -> Option<Self> {
         Self::unfinished(path).then(|| Self { path: path.to_owned(), nursery: Some(nursery(path)), lock: None })
     }
 
