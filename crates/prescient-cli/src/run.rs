@@ -23,8 +23,8 @@ const INTERRUPTED: u8 = 130;
   prescient run demo-base --set train.epochs=3        any key, for this run alone
   prescient run --resume runs/mine-2                  after an interruption
 
-A run is a folder: its recipe, its record, and the model after each task. It appears with its first finished task; until then
-it is called DIR.unfinished. Ctrl-C stops a run so that `--resume DIR` goes on from its last finished epoch.")]
+A run is a folder: its recipe, its record, and the model after each task. It appears with its first finished task.
+Ctrl-C stops a run so that `--resume DIR` goes on after its last finished epoch.")]
 pub(super) struct Run {
     /// A recipe: a TOML file, or the name of one that comes along (see `prescient list`)
     #[arg(required_unless_present = "resume")]

@@ -72,7 +72,10 @@ mod tests {
 
     #[test]
     fn an_older_glibc_gets_a_threshold_that_it_takes() {
-        assert_eq!(["2.31", "2.34", "2.35", "2.41", ""].map(|version| mmap_threshold(version) >> 20), [32, 32, 1024, 1024, 32]);
+        assert_eq!(
+            ["2.31", "2.34", "2.35", "2.41", ""].map(|version| mmap_threshold(version) >> 20),
+            [32, 32, 1024, 1024, 32]
+        );
         assert!(cfg!(not(target_env = "gnu")) || libc_version().starts_with("2."), "{}", libc_version());
     }
 }

@@ -210,7 +210,8 @@ fn uploaded_bytes_are_a_copy() {
 /// As when a recording runs out of memory inside `no_grad`: what follows still learns.
 #[test]
 fn a_panic_without_gradients_leaves_gradients_on() {
-    let failed = std::panic::catch_unwind(|| torch_shim::keeping_grad_mode(|| tch::no_grad(|| panic!("out of memory"))));
+    let failed =
+        std::panic::catch_unwind(|| torch_shim::keeping_grad_mode(|| tch::no_grad(|| panic!("out of memory"))));
     assert!(failed.is_err());
     let parameter = Tensor::from_slice(&[3.0f32]).set_requires_grad(true);
     parameter.square().sum(Kind::Float).backward();
