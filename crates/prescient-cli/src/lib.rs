@@ -10,6 +10,7 @@ mod device;
 mod drawings;
 pub mod fetch;
 mod inspect;
+mod interrupt;
 mod list;
 mod output;
 mod predict;
@@ -33,7 +34,7 @@ use tracing::Level;
     arg_required_else_help = true,
     after_help = "Start with `prescient demo`. Then `prescient list` shows what there is to run, and\n\
                   `prescient run RECIPE.toml` runs it. Exit codes: 0 done, 1 an audit that fails,\n\
-                  2 something to mend, 3 rows of a table that are not there."
+                  2 something to mend, 3 rows of a table that are not there, 130 stopped by Ctrl-C."
 )]
 struct Arguments {
     #[command(subcommand)]

@@ -1,5 +1,6 @@
 //! How a run goes on: a bar on a terminal, else a line a minute; both with the time that is left of the whole run.
 
+use crate::interrupt;
 use indicatif::{ProgressBar, ProgressStyle};
 use prescient::learner::{Event, Observer};
 use std::io::IsTerminal;
@@ -25,6 +26,7 @@ impl Progress {
         let style =
             ProgressStyle::with_template("{prefix:>10} {bar:30} {pos}/{len}  {msg}").expect("a template of known keys");
         let terminal = std::io::stderr().is_terminal();
+        interrupt::watch();
         Self {
             bar: ProgressBar::new(0).with_style(style),
             task: String::new(),
@@ -132,6 +134,10 @@ fn told(time: Duration) -> String {
 }
 
 impl Observer for Progress {
+    fn stops(&self) -> bool {
+        interrupt::asked()
+    }
+
     fn on_event(&mut self, event: &Event<'_>) {
         match event {
             Event::Started { summary } => self.bar.suspend(|| eprintln!("{summary}")),

@@ -8,9 +8,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use prescient::data::Source;
 use prescient::data::check::check_photos;
 use prescient::error::{DataError, Result};
-use prescient::experiment::{Experiment, Record, overridden, recipes};
+use prescient::experiment::{Experiment, Record, RunFolder, overridden, recipes};
 use prescient::report;
 use std::path::{Path, PathBuf};
+
+/// The exit code of a run that was stopped.
+const INTERRUPTED: u8 = 130;
 
 /// Run a recipe, or go on with a run that was stopped
 #[derive(Debug, Args)]
@@ -20,7 +23,8 @@ use std::path::{Path, PathBuf};
   prescient run demo-base --set train.epochs=3        any key, for this run alone
   prescient run --resume runs/mine-2                  after an interruption
 
-A run is a folder: its recipe, its record, and the model after each task. It appears with its first finished task.")]
+A run is a folder: its recipe, its record, and the model after each task. It appears with its first finished task.
+Ctrl-C stops a run so that `--resume DIR` goes on after its last finished epoch.")]
 pub(super) struct Run {
     /// A recipe: a TOML file, or the name of one that comes along (see `prescient list`)
     #[arg(required_unless_present = "resume")]
@@ -60,9 +64,9 @@ impl Run {
         let device = self.device.open()?;
         let mut progress = Progress::new();
         let stop_after = self.stop_after.map(|task| task as usize);
-        let (record, out) = match (&self.resume, &self.recipe) {
+        let (done, out) = match (&self.resume, &self.recipe) {
             (Some(folder), _) => {
-                (Experiment::resume_moved(folder, &self.sets, device, stop_after, &mut progress)?, folder.clone())
+                (Experiment::resume_moved(folder, &self.sets, device, stop_after, &mut progress), folder.clone())
             }
             (None, recipe) => {
                 let name = recipe.as_deref().expect("clap asks for a recipe unless --resume is given");
@@ -75,11 +79,16 @@ impl Run {
                 if !self.no_check {
                     check(&source)?;
                 }
-                (experiment.run(&out, stop_after, &mut progress)?, out)
+                (experiment.run(&out, stop_after, &mut progress), out)
             }
         };
         progress.finish();
-        show(&record, &out)
+        if let Err(error) = &done
+            && error.exit_code() == INTERRUPTED
+        {
+            eprintln!("{}", how_to_go_on(&out));
+        }
+        show(&done?, &out)
     }
 }
 
@@ -96,6 +105,14 @@ fn check(source: &Source) -> Result<()> {
     match DataError::try_from(checkup) {
         Ok(error) => Err(error.into()),
         Err(_) => Ok(()),
+    }
+}
+
+/// What can be done after a run was stopped.
+fn how_to_go_on(out: &Path) -> String {
+    match RunFolder::can_go_on(out) {
+        true => format!("go on with: prescient run --resume {}", out.display()),
+        false => "no epoch was finished yet, so nothing is kept".to_owned(),
     }
 }
 

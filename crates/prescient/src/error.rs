@@ -96,10 +96,11 @@ impl Error {
     }
 
     /// What the process ends with: 1 where an audit did its work and the answer is no, 2 where something is to be mended,
-    /// 3 where nothing failed but some rows of a table are not there.
+    /// 3 where nothing failed but some rows of a table are not there, 130 where somebody stopped it.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::While { source, .. } => source.exit_code(),
+            Error::Learn(LearnError::Interrupted { .. }) => 130,
             Error::Audit(AuditError::Fails { .. } | AuditError::Leaks { .. }) => 1,
             Error::Reproduce(ReproduceError::NoData { .. } | ReproduceError::NotRun { .. }) => 3,
             _ => 2,

@@ -39,5 +39,23 @@ fn a_photo_packed_anew_is_near_and_another_is_not() {
     for (place, own) in hashes.iter().enumerate() {
         let nearest = hashes[..place].iter().map(|other| own.distance(*other)).min();
         assert!(nearest.is_none_or(|nearest| nearest > PerceptualHash::NEAR), "photo {place}: {nearest:?}");
+        let near = hashes[..place].iter().find_map(|other| own.nearness(*other));
+        assert_eq!(near, None, "photo {place}");
     }
+}
+
+/// Training mirrors photos, so a mirrored copy is learned from: all are found, packed anew as well.
+#[test]
+fn a_mirrored_photo_is_found() {
+    let Some(photos) = real_photos(120) else { return };
+    let mirrored = |bytes: &[u8]| {
+        let photo = image::load_from_memory(bytes).unwrap().fliph();
+        let mut again = Vec::new();
+        JpegEncoder::new_with_quality(&mut again, 75).encode_image(&photo).unwrap();
+        again
+    };
+    let found =
+        photos.iter().filter(|bytes| hash(bytes).nearness(hash(&mirrored(bytes))).is_some_and(|near| near.mirrored));
+    let found = found.count();
+    assert!(found >= 117, "{found} of 120");
 }

@@ -8,7 +8,7 @@ use prescient::audit::audit;
 use prescient::data::{Dataset, Source, Subset, Synthetic, SyntheticSettings};
 use prescient::experiment::{Experiment, Recipe, Record, RunFolder};
 use prescient::ghost::GeneratorKind;
-use prescient::learner::Silent;
+use prescient::learner::{Event, Observer, Silent};
 use prescient::report::{Comparison, Format, ReadRun};
 use prescient::{Image, Predictor};
 use std::path::{Path, PathBuf};
@@ -288,4 +288,118 @@ fn class_information_does_not_make_photos_other_data() {
     let fewer = common::run(photo_recipe(&photos, ""), &folder.path().join("fewer"));
     let runs = [("base".to_owned(), base), ("fewer".to_owned(), fewer)];
     assert!(Comparison::new(&runs, 0).unwrap_err().to_string().contains("different data"));
+}
+
+/// Asks to stop after so many steps.
+struct StopsAfter {
+    steps: usize,
+    stages: Vec<&'static str>,
+}
+
+impl Observer for StopsAfter {
+    fn on_event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Step => self.steps = self.steps.saturating_sub(1),
+            Event::StageStarted { stage, .. } => self.stages.push(stage),
+            _ => {}
+        }
+    }
+
+    fn stops(&self) -> bool {
+        self.steps == 0
+    }
+}
+
+/// Everything in two run folders but for times.
+fn assert_same_files(one: &Path, other: &Path) {
+    let names = |run: &Path| -> Vec<PathBuf> {
+        files(run).iter().map(|file| file.strip_prefix(run).unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(one), names(other));
+    for name in names(one) {
+        if !name.ends_with("telemetry.json") && !name.ends_with("events.out.tfevents.prescient") {
+            let read = |run: &Path| std::fs::read(run.join(&name)).unwrap();
+            assert!(read(one) == read(other), "`{}` has other bytes", name.display());
+        }
+    }
+    let told = |run: &Path| std::fs::metadata(run.join("events.out.tfevents.prescient")).unwrap().len();
+    assert_eq!(told(one), told(other), "TensorBoard was told something else");
+}
+
+/// A run that is stopped again and again, each time a few steps further on, is one that never was.
+fn stop_again_and_again(recipe: Recipe, steps: &[usize]) {
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, parts] = ["whole", "parts"].map(|name| folder.path().join(name));
+    let mut counting = StopsAfter { steps: usize::MAX, stages: Vec::new() };
+    Experiment::new(recipe.clone(), Device::Cpu).unwrap().run(&whole, None, &mut counting).unwrap();
+    let mut stopped = 0;
+    for steps in steps {
+        let mut observer = StopsAfter { steps: *steps, stages: Vec::new() };
+        let done = match RunFolder::can_go_on(&parts) {
+            true => Experiment::resume(&parts, Device::Cpu, None, &mut observer),
+            false => Experiment::new(recipe.clone(), Device::Cpu).unwrap().run(&parts, None, &mut observer),
+        };
+        match done {
+            Ok(_) => break,
+            Err(error) => assert_eq!(error.exit_code(), 130, "{}", error.message()),
+        }
+        stopped += 1;
+    }
+    assert!(stopped > 3, "stopped {stopped} times");
+    if parts.join("record.jsonl").is_file() || RunFolder::can_go_on(&parts) {
+        Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
+    }
+    assert_same_files(&whole, &parts);
+}
+
+/// Four epochs of two to four steps a task: stopped before the first is over, then inside and between tasks.
+#[test]
+fn a_base_run_that_is_stopped_goes_on_inside_a_task() {
+    let mut recipe = small_recipe();
+    recipe.data = Source::Synthetic(SyntheticSettings { train: 6, test: 2 }).into();
+    recipe.train.epochs = 4;
+    stop_again_and_again(recipe, &[2, 5, 7, 4, 9, 6, 12, 8, 5, 20, 9]);
+}
+
+/// Ghosts that are drawn anew every second epoch, a generator that learns on, planes: all of it is where it was.
+#[test]
+fn a_ghost_run_that_is_stopped_goes_on_inside_a_task() {
+    let mut recipe = small_recipe();
+    recipe.data = Source::Synthetic(SyntheticSettings { train: 6, test: 2 }).into();
+    recipe.train.epochs = 5;
+    recipe.complete.epochs = 1;
+    recipe.loss.svm_reg.weight = 0.001;
+    recipe.ghosts.per_class = 10;
+    recipe.ghosts.refresh_epochs = 2;
+    recipe.ghosts.generator =
+        GeneratorKind::Gmmn(prescient::ghost::Gmmn { epochs: 3, hidden: 16, ..Default::default() });
+    stop_again_and_again(recipe, &[30, 25, 40, 35, 60, 28, 50, 33, 70]);
+}
+
+/// What is kept of a task half learned is checked as well; and a new run does not wipe it out.
+#[test]
+fn a_task_half_learned_is_neither_trusted_blindly_nor_wiped_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, unfinished) = (folder.path().join("run"), folder.path().join("run.unfinished"));
+    let mut recipe = small_recipe();
+    recipe.train.epochs = 4;
+    let mut observer = StopsAfter { steps: 20, stages: Vec::new() };
+    let experiment = Experiment::new(recipe, Device::Cpu).unwrap();
+    assert_eq!(experiment.run(&run, None, &mut observer).unwrap_err().exit_code(), 130);
+    let part = unfinished.join("tasks/01.part");
+    assert!(part.is_file() && !run.exists());
+    let error = experiment.run(&run, None, &mut Silent).unwrap_err();
+    assert!(error.to_string().contains("was begun and not finished"), "{error}");
+    assert!(error.hint().unwrap().contains("--resume"));
+    let whole = std::fs::read(&part).unwrap();
+    for at in [5, whole.len() / 2, whole.len() - 1] {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 4;
+        std::fs::write(&part, bytes).unwrap();
+        let error = Experiment::resume(&run, Device::Cpu, None, &mut Silent).unwrap_err().message();
+        assert!(error.contains("01.part"), "{error}");
+    }
+    std::fs::write(&part, whole).unwrap();
+    Experiment::resume(&run, Device::Cpu, Some(1), &mut Silent).unwrap();
+    assert!(!unfinished.exists() && !run.join("tasks/01.part").exists());
 }

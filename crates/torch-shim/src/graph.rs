@@ -12,6 +12,20 @@ use crate::ShimError;
 use crate::error::check;
 use crate::ffi;
 
+/// Does `work`. Where it panics, gradients are computed afterwards as they were before: `tch::no_grad` does not come back from a
+/// panic inside it, and everything that follows would learn nothing.
+pub fn keeping_grad_mode<T>(work: impl FnOnce() -> T) -> T {
+    // SAFETY: takes a number and gives the one before; it is per thread.
+    let before = unsafe { torch_sys::at_grad_set_enabled(1) };
+    // SAFETY: as above.
+    unsafe { torch_sys::at_grad_set_enabled(before) };
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        // SAFETY: as above.
+        unsafe { torch_sys::at_grad_set_enabled(before) };
+        resume_unwind(panic)
+    })
+}
+
 /// Recorded work.
 ///
 /// It reads and writes the very memory that it was recorded with: tensors made before are its inputs and must live as
@@ -32,7 +46,7 @@ impl Graph {
         let mut graph = std::ptr::null_mut();
         // SAFETY: `graph` outlives the call.
         check(unsafe { ffi::shim_graph_begin(index as c_int, &mut graph) })?;
-        match catch_unwind(AssertUnwindSafe(work)) {
+        match catch_unwind(AssertUnwindSafe(|| keeping_grad_mode(work))) {
             Ok(result) => {
                 // SAFETY: `graph` is that of the successful begin; on failure it is freed there and not used again.
                 check(unsafe { ffi::shim_graph_end(graph) })?;

@@ -7,7 +7,7 @@
 //! | [`side_by_side`] | two pieces of work at the same time, on one GPU |
 //! | [`channels_last`] | the layout in which convolutions on large images are faster |
 //! | [`sgd_step`], [`adam_step`], [`clear_gradients`] | a step on all parameters in a few calls instead of several for each |
-//! | [`Graph`] | work recorded once, started again with one call |
+//! | [`Graph`], [`keeping_grad_mode`] | work recorded once, started again with one call; gradients as before where that fails |
 //! | [`norm`], [`add_bias`], [`pod`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
 //! | [`set_deterministic`], [`tune`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
 //! | [`upload`] | bytes to a device without a copy on the way |
@@ -36,7 +36,7 @@ pub use autocast::{as_bf16, autocast_bf16};
 pub use cuda::{Cuda, open_cuda};
 pub use determinism::{allow_tf32, is_deterministic, set_deterministic, tune, without_tf32};
 pub use error::ShimError;
-pub use graph::Graph;
+pub use graph::{Graph, keeping_grad_mode};
 pub use kernels::{After, Norm, add_bias, allow_kernels, kernels_fit, kernels_ready, look, mmd_weigh, norm, pod};
 pub use layout::{channels_last, is_channels_last, try_channels_last};
 pub use memory::{peak_memory, peak_ram, reset_peak_memory, total_ram};

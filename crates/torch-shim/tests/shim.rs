@@ -206,3 +206,18 @@ fn uploaded_bytes_are_a_copy() {
     assert_eq!(Vec::<u8>::try_from(&tensor).expect("bytes"), [1, 2, 255]);
     assert_eq!(upload(&[], Device::Cpu).size(), [0]);
 }
+
+/// As when a recording runs out of memory inside `no_grad`: what follows still learns.
+#[test]
+fn a_panic_without_gradients_leaves_gradients_on() {
+    let failed =
+        std::panic::catch_unwind(|| torch_shim::keeping_grad_mode(|| tch::no_grad(|| panic!("out of memory"))));
+    assert!(failed.is_err());
+    let parameter = Tensor::from_slice(&[3.0f32]).set_requires_grad(true);
+    parameter.square().sum(Kind::Float).backward();
+    assert_eq!(parameter.grad().double_value(&[0]), 6.0);
+    // And where they were off they stay off.
+    let _off = tch::no_grad_guard();
+    let _ = std::panic::catch_unwind(|| torch_shim::keeping_grad_mode(|| tch::with_grad(|| panic!("again"))));
+    assert!(!(&parameter * 2.0).requires_grad());
+}

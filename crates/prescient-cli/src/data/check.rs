@@ -20,7 +20,7 @@ const SHOWN: usize = 20;
   prescient data check folder photos --attributes animals.csv
   prescient data check features vectors --attributes animals.csv
   prescient data check folder photos --exclude train/cat/0001.jpg       as a recipe's `exclude` does
-  prescient data check folder photos --fix                              lines to paste into the recipe's `[data]`
+  prescient data check folder photos --fix       lines to paste into the recipe
 
 It opens every image, counts them class by class, and looks for what is missing, damaged, there twice or on both sides. It
 goes on to the end whatever it finds, and exits with 2 if something is wrong. What is only worth a look is told as such.")]

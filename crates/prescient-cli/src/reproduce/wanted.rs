@@ -56,10 +56,11 @@ impl Wanted {
 
     /// What is there of it. A folder with another run is an error, never a result.
     pub(super) fn state(&self) -> Result<State> {
-        if !self.folder.exists() {
-            return Ok(State::New);
-        }
-        let folder = RunFolder::open(&self.folder)?;
+        let folder = match (self.folder.exists(), RunFolder::open_unfinished(&self.folder)) {
+            (true, _) => RunFolder::open(&self.folder)?,
+            (false, Some(unfinished)) => unfinished,
+            (false, None) => return Ok(State::New),
+        };
         let file = folder.recipe();
         let text = std::fs::read_to_string(&file).map_err(RunError::io(&file))?;
         let differences = differences(&self.recipe, &Recipe::parse(&text, &file)?);

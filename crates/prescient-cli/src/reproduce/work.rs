@@ -166,7 +166,8 @@ impl<'a> Work<'a> {
         match state {
             State::New => {
                 command.arg(&run.name).args(["--seed", &run.seed.to_string()]).arg("--out").arg(&run.folder);
-                command.args(self.sets.iter().flat_map(|set| ["--set", set]));
+                // One dataset, many runs: `prescient data check` is for once.
+                command.arg("--no-check").args(self.sets.iter().flat_map(|set| ["--set", set]));
             }
             State::Begun | State::Finished => drop(command.arg("--resume").arg(&run.folder)),
         }

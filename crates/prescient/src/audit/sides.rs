@@ -40,12 +40,9 @@ fn alike(learned: &BTreeMap<&str, &Reading>, tested: &BTreeMap<&str, &Reading>) 
         tested.iter().filter(|(hash, _)| !learned.contains_key(*hash)).map(|(_, image)| *image).collect();
     let nearest = others.par_iter().filter_map(|test| {
         let own = test.perceptual_hash?;
-        let (nearest, train) = hashes.iter().min_by_key(|(other, _)| own.distance(*other))?;
-        let distance = own.distance(*nearest);
-        (distance <= PerceptualHash::NEAR).then(|| {
-            let (test, train) = (&test.name, &train.name);
-            format!("`{test}` looks like `{train}`, which was learned from (differs in {distance} of 128 places)")
-        })
+        let near = hashes.iter().filter_map(|(other, train)| Some((own.nearness(*other)?, train)));
+        let (near, train) = near.min_by_key(|(near, _)| near.places)?;
+        Some(format!("`{}` looks like `{}`, which was learned from ({near})", test.name, train.name))
     });
     nearest.collect()
 }

@@ -107,8 +107,8 @@ fn found(path: &str, list: &Path) -> Option<Found> {
 
 /// The training image that a hash is nearest to, if it is near.
 fn nearest<'a>(hash: PerceptualHash, others: &[(PerceptualHash, &'a str)]) -> Option<&'a str> {
-    let (other, path) = others.iter().min_by_key(|(other, _)| hash.distance(*other))?;
-    (hash.distance(*other) <= PerceptualHash::NEAR).then_some(path)
+    let near = others.iter().filter_map(|(other, path)| Some((hash.nearness(*other)?, *path)));
+    near.min_by_key(|(near, _)| near.places).map(|(_, path)| path)
 }
 
 fn parse(text: &str, list: &Path) -> Result<Vec<(Subset, String)>, DataError> {

@@ -21,4 +21,5 @@ pub use draw::with_seed;
 pub use loader::{Batch, Loader, Pass, TestBatch};
 pub use sgd::{Schedule, Sgd};
 pub use steps::{Steps, Values};
+pub(crate) use tensors::tensor_bytes;
 pub use tensors::{TensorFile, write_tensors};

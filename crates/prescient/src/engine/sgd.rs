@@ -42,6 +42,11 @@ impl Sgd {
         Self { max_norm, ..self }
     }
 
+    /// `v`, in the order of the parameters.
+    pub(crate) fn velocities(&self) -> &[Tensor] {
+        &self.velocities
+    }
+
     /// The learning rate of the steps to come.
     pub fn set_rate(&self, rate: f64) {
         let _ = self.rate.shallow_clone().fill_(rate);

@@ -9,6 +9,11 @@ use tch::{Device, Kind, Tensor};
 
 /// Writes `tensors` to `path`, sorted by name.
 pub fn write_tensors(path: &Path, tensors: &BTreeMap<String, Tensor>) -> Result<(), RunError> {
+    std::fs::write(path, tensor_bytes(tensors)).map_err(RunError::io(path))
+}
+
+/// The bytes of such a file.
+pub(crate) fn tensor_bytes(tensors: &BTreeMap<String, Tensor>) -> Vec<u8> {
     let plain: BTreeMap<&String, (Dtype, Vec<usize>, Vec<u8>)> =
         tensors.iter().map(|(name, tensor)| (name, bytes(tensor))).collect();
     let views: BTreeMap<&String, TensorView<'_>> = plain
@@ -17,8 +22,7 @@ pub fn write_tensors(path: &Path, tensors: &BTreeMap<String, Tensor>) -> Result<
             (*name, TensorView::new(*dtype, shape.clone(), data).expect("bytes of this very shape"))
         })
         .collect();
-    let file = safetensors::serialize(views, None).expect("tensors that were just viewed");
-    std::fs::write(path, file).map_err(RunError::io(path))
+    safetensors::serialize(views, None).expect("tensors that were just viewed")
 }
 
 /// The tensors of a file.
@@ -30,7 +34,11 @@ pub struct TensorFile {
 impl TensorFile {
     /// Reads the file.
     pub fn open(path: &Path) -> Result<Self, RunError> {
-        let bytes = std::fs::read(path).map_err(RunError::io(path))?;
+        Self::from_bytes(path, std::fs::read(path).map_err(RunError::io(path))?)
+    }
+
+    /// The same from bytes that were read already; `path` is named in errors.
+    pub(crate) fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, RunError> {
         let file = Self { path: path.to_owned(), bytes };
         file.tensors()?;
         Ok(file)

@@ -70,6 +70,15 @@ pub enum LearnError {
     /// The cache of features failed.
     #[error(transparent)]
     Cache(RunError),
+    /// A task half learned cannot be kept, or not be gone on with.
+    #[error(transparent)]
+    Checkpoint(RunError),
+    /// Somebody wants the run to stop.
+    #[error("interrupted in task {task}")]
+    Interrupted {
+        /// From 1.
+        task: usize,
+    },
     /// A network that sees no numbers in a photo.
     #[error("the extractor's features are no finite numbers")]
     FeaturesNotFinite,
@@ -110,14 +119,14 @@ impl LearnError {
             Self::NotFinite { .. } | Self::Diverged { .. } => {
                 "a smaller learning rate often helps: `--set train.lr=0.01`".into()
             }
-            Self::Cache(error) => return error.hint(),
+            Self::Cache(error) | Self::Checkpoint(error) => return error.hint(),
             Self::FeaturesNotFinite => {
                 "the weights may be damaged, or of another network: `prescient weights check`".into()
             }
             Self::NoPhotos => "a task must bring photos of at least one class".into(),
             Self::NoImages => "a model for photos is trained on photos: `data.kind = \"folder\"`".into(),
             Self::Channels { .. } => "decode them with `Image::read(path, predictor.about().input.channels)`".into(),
-            Self::Torch(_) => return None,
+            Self::Torch(_) | Self::Interrupted { .. } => return None,
         })
     }
 }

@@ -24,6 +24,14 @@ pub enum RunError {
         /// The folder.
         path: PathBuf,
     },
+    /// A run was begun there, and its first task is half learned.
+    #[error("a run into `{path}` was begun and not finished: `{unfinished}`")]
+    Unfinished {
+        /// Where it would be.
+        path: PathBuf,
+        /// Where it is.
+        unfinished: PathBuf,
+    },
     /// Not a run folder.
     #[error("`{path}` is not a run: expected `{missing}` in it, found none")]
     NotARun {
@@ -161,6 +169,11 @@ impl RunError {
                     path.display()
                 )
             }
+            Self::Unfinished { path, unfinished } => format!(
+                "go on with it, `prescient run --resume {}`, or throw it away: `rm -r {}`",
+                path.display(),
+                unfinished.display()
+            ),
             Self::NotARun { .. } => "a run is a folder that `prescient run` or `prescient demo` wrote".into(),
             Self::Fixed { .. } => "where the data lies may change, `--set data.path=PATH`; for all else start a new run".into(),
             Self::Locked { .. } => "wait until it is done, or choose another folder with `--out`".into(),

@@ -67,7 +67,7 @@ impl RunFolder {
         if path.exists() {
             return Err(RunError::Exists { path: path.to_owned() });
         }
-        let nursery = path.with_file_name(format!("{}.unfinished", name(path)));
+        let nursery = nursery(path);
         let lock = Self::clear(&nursery, path)?;
         let folder = Self { path: path.to_owned(), nursery: Some(nursery.clone()), lock: Some(lock) };
         let tasks = nursery.join(TASKS);
@@ -86,6 +86,9 @@ impl RunFolder {
             let _ = fs::remove_dir(nursery);
             return Err(RunError::Exists { path: path.to_owned() });
         }
+        if nursery.join(TASKS).join(partial_name(1)).exists() {
+            return Err(RunError::Unfinished { path: path.to_owned(), unfinished: nursery.to_owned() });
+        }
         let here = || fs::read_dir(nursery).map_err(RunError::io(nursery)).map(|entries| entries.flatten());
         if here()?.any(|entry| !OURS.iter().any(|ours| entry.file_name() == *ours)) {
             return Err(RunError::Exists { path: nursery.to_owned() });
@@ -99,14 +102,36 @@ impl RunFolder {
 
     /// Nobody else may write from here on. What a killed run left unfinished is taken away.
     pub(super) fn lock(&mut self) -> Result<(), RunError> {
-        self.lock = Some(Lock::take(&self.path, &self.path)?);
-        let tasks = self.path.join(TASKS);
+        self.lock = Some(Lock::take(self.here(), &self.path)?);
+        let tasks = self.here().join(TASKS);
+        let over: Vec<String> = (1..=self.finished()).map(partial_name).collect();
         for entry in fs::read_dir(&tasks).map_err(RunError::io(&tasks))?.flatten() {
-            if entry.path().extension().is_some_and(|ending| ending == "tmp") {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".tmp") || over.contains(&name) {
                 remove(&entry.path())?;
             }
         }
         Ok(())
+    }
+
+    /// Whether there is a run at `path`, or one whose first task is half learned.
+    pub fn can_go_on(path: &Path) -> bool {
+        Self::open(path).is_ok() || Self::unfinished(path)
+    }
+
+    /// A run whose first task is half learned.
+    pub fn open_unfinished(path: &Path) -> Option<Self> {
+        Self::unfinished(path).then(|| Self { path: path.to_owned(), nursery: Some(nursery(path)), lock: None })
+    }
+
+    fn unfinished(path: &Path) -> bool {
+        let nursery = nursery(path);
+        !path.exists() && nursery.join(RECORD).is_file() && nursery.join(TASKS).join(partial_name(1)).is_file()
+    }
+
+    /// Where task `task` is kept while it is half learned.
+    pub(super) fn partial(&self, task: usize) -> PathBuf {
+        self.here().join(TASKS).join(partial_name(task))
     }
 
     /// A folder that is there.
@@ -208,6 +233,7 @@ impl RunFolder {
         disk::sync_tree(&made).map_err(RunError::io(&made))?;
         fs::rename(&made, &place).map_err(RunError::io(&place))?;
         disk::sync_folder(&self.here().join(TASKS)).map_err(RunError::io(&place))?;
+        remove(&self.partial(task))?;
         self.write_record(start)?;
         if let Some(nursery) = self.nursery.take() {
             disk::sync_tree(&nursery).map_err(RunError::io(&nursery))?;
@@ -293,9 +319,11 @@ impl RunFolder {
 }
 
 impl Drop for RunFolder {
-    /// A run that failed before its first task was finished leaves nothing behind.
+    /// A run that failed before its first task was finished leaves nothing behind, unless it can be gone on with.
     fn drop(&mut self) {
-        if let Some(nursery) = &self.nursery {
+        if let Some(nursery) = &self.nursery
+            && !self.partial(1).exists()
+        {
             let _ = fs::remove_dir_all(nursery);
         }
     }
@@ -324,9 +352,18 @@ fn temporary(path: &Path) -> PathBuf {
     path.with_file_name(name(path) + ".tmp")
 }
 
-fn remove(folder: &Path) -> Result<(), RunError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunError::io(folder)(error)),
+/// Where a run is until its first task is finished.
+fn nursery(path: &Path) -> PathBuf {
+    path.with_file_name(format!("{}.unfinished", name(path)))
+}
+
+fn partial_name(task: usize) -> String {
+    format!("{task:02}.part")
+}
+
+fn remove(path: &Path) -> Result<(), RunError> {
+    match if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) } {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunError::io(path)(error)),
         _ => Ok(()),
     }
 }

@@ -48,6 +48,7 @@ use record::{Epoch, Evaluation, FORMAT, Kept, Line, Start};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tch::Device;
 use telemetry::Telemetry;
 
@@ -119,6 +120,7 @@ impl Experiment {
     /// Runs every task into the new folder `out`, or stops after task `stop_after`.
     pub fn run(&self, out: &Path, stop_after: Option<usize>, observer: &mut dyn Observer) -> Result<Record> {
         let mut folder = RunFolder::create(out, &self.start.recipe)?;
+        folder.write_record(&self.start)?;
         let events = Events::open(&folder.events(), &self.start.tasks, None)?;
         self.go_on(&mut folder, self.learner()?, events, stop_after, observer)
     }
@@ -141,7 +143,7 @@ impl Experiment {
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
-        let mut folder = RunFolder::open(path)?;
+        let mut folder = RunFolder::open(path).or_else(|error| RunFolder::open_unfinished(path).ok_or(error))?;
         folder.lock()?;
         let (experiment, before) = Self::again(&folder, sets, device)?;
         if before.start.device != experiment.start.device {
@@ -280,6 +282,7 @@ impl Experiment {
             let watching = (&mut events, &mut *observer);
             let mut watch = (Recorder::new(scenario.arriving()), (Telemetry::start(self.device), watching));
             let data = self.open(number, &*learner);
+            learner.keep_in(&folder.partial(number), checkpoint_every());
             let predictor = learner.learn(&data, &mut watch).when(|| format!("learn task {number}"))?;
             evaluator.evaluate(&predictor, &data, &mut watch).when(|| format!("evaluate task {number}"))?;
             let (stages, images) = (data.stages(), data.readings());
@@ -291,6 +294,9 @@ impl Experiment {
                 learner.save(task)?;
                 predictor.save(task)
             })?;
+            if observer.stops() && number < last {
+                return Err(LearnError::Interrupted { task: number + 1 }.into());
+            }
         }
         Ok(Record::read(&folder.record())?)
     }
@@ -311,6 +317,12 @@ fn scenario(dataset: &dyn Dataset, order: &Order, split: &Split) -> Result<Scena
         }
     };
     Ok(Scenario::in_order(arriving, split)?.beyond(described))
+}
+
+/// How often a task half learned is written: at most so much is lost when the process is killed, and the rest of an epoch.
+fn checkpoint_every() -> Duration {
+    let seconds = std::env::var("PRESCIENT_CHECKPOINT_SECONDS").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(30))
 }
 
 /// Threads that read images.

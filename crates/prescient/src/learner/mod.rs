@@ -27,6 +27,7 @@ use crate::protocol::TaskData;
 use crate::scenario::Task;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::time::Duration;
 
 /// What learns task by task.
 pub trait Learner {
@@ -38,6 +39,10 @@ pub trait Learner {
 
     /// Compares what it imagines of each class after `task` with test images. None where it imagines nothing.
     fn inspect(&self, task: Task<'_>) -> Result<Option<Vec<Likeness>>, LearnError>;
+
+    /// The next task is to be kept in the file at `path` while it is half learned, at most so often; what the file has of it is
+    /// taken up. A learner whose tasks are short keeps nothing.
+    fn keep_in(&mut self, _path: &Path, _every: Duration) {}
 
     /// Writes all that the next task needs into `folder`.
     fn save(&self, folder: &Path) -> Result<(), RunError>;

@@ -93,6 +93,11 @@ pub enum Event<'a> {
 pub trait Observer {
     /// Takes notice.
     fn on_event(&mut self, event: &Event<'_>);
+
+    /// Whether the run is to stop at the next chance, to be gone on with later.
+    fn stops(&self) -> bool {
+        false
+    }
 }
 
 /// Takes no notice.
@@ -109,10 +114,18 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.on_event(event);
         self.1.on_event(event);
     }
+
+    fn stops(&self) -> bool {
+        self.0.stops() || self.1.stops()
+    }
 }
 
 impl<O: Observer + ?Sized> Observer for &mut O {
     fn on_event(&mut self, event: &Event<'_>) {
         (**self).on_event(event);
+    }
+
+    fn stops(&self) -> bool {
+        (**self).stops()
     }
 }

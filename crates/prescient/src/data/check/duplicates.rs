@@ -66,12 +66,12 @@ fn near(inventory: &Inventory, traces: &[Option<Trace>]) -> Vec<Finding> {
     let train: Vec<_> = on(Subset::Train).collect();
     let test: Vec<_> = on(Subset::Test).collect();
     let found = test.par_iter().filter_map(|(item, content, hash)| {
-        let nearest = train.iter().min_by_key(|(_, _, other)| hash.distance(*other))?;
-        let distance = hash.distance(nearest.2);
+        let near = train.iter().filter_map(|(other, _, theirs)| Some((hash.nearness(*theirs)?, other)));
+        let (near, nearest) = near.min_by_key(|(near, _)| near.places)?;
         let is_same = || train.iter().any(|(_, other, _)| other == content);
-        (distance <= PerceptualHash::NEAR && !is_same()).then(|| {
-            let (a, b) = (inventory.pictures.path(nearest.0), inventory.pictures.path(item));
-            let what = format!("`{b}` looks like the training image `{a}` (differs in {distance} of 128 places)");
+        (!is_same()).then(|| {
+            let (a, b) = (inventory.pictures.path(nearest), inventory.pictures.path(item));
+            let what = format!("`{b}` looks like the training image `{a}` ({near})");
             Finding::notice(Kind::NearDuplicate, what)
         })
     });

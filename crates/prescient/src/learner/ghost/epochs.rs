@@ -2,12 +2,15 @@
 
 use super::GhostLearner;
 use super::lesson::Lesson;
+use super::partial::{Noting, Snapshot};
 use super::training_ghosts::{TrainingGhosts, refresh};
 use crate::data::Sample;
 use crate::engine::{DeviceBatch, Pass, Schedule, Sgd, Steps, Values};
-use crate::error::LearnError;
+use crate::error::{LearnError, RunError};
 use crate::learner::Event;
 use crate::loss::Terms;
+use std::cell::RefCell;
+use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 /// A stage that goes over its images several times.
@@ -20,6 +23,52 @@ pub(super) struct Epochs<'a> {
     pub(super) ghosts: Option<&'a TrainingGhosts>,
 }
 
+/// The same as [`run_epochs`], which can be stopped after any epoch and gone on with later.
+pub(super) fn run_resumable_epochs(
+    model: &mut GhostLearner,
+    lesson: &mut Lesson<'_>,
+    stage: Epochs<'_>,
+    samples: &[Sample],
+    sgd: &Sgd,
+    terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
+) -> Result<(), LearnError> {
+    let Some(mut partial) = model.partial.take() else {
+        return run_from(0, model, lesson, stage, samples, sgd, terms, |_, _| Ok(()));
+    };
+    let (task, ghosts, epochs) = (lesson.number(), stage.ghosts, stage.epochs);
+    let mut first = 0;
+    let told = Rc::new(RefCell::new(Vec::new()));
+    if let Some(before) = partial.read(task).map_err(LearnError::Checkpoint)? {
+        before.restore(model, sgd, ghosts).map_err(LearnError::Torch)?;
+        before.told.iter().for_each(|told| told.again(task, lesson.observer));
+        first = before.next;
+        *told.borrow_mut() = before.told;
+    }
+    // Ghosts that are drawn anew are drawn from what is kept: there one can go on.
+    let refresh_epochs = model.settings.ghosts.refresh_epochs;
+    let can_go_on =
+        |next: usize| next < epochs && (ghosts.is_none() || refresh_epochs == 0 || next.is_multiple_of(refresh_epochs));
+    let mut noting = Noting { observer: &mut *lesson.observer, told: told.clone() };
+    let mut noted =
+        Lesson { task: lesson.task, plan: lesson.plan, batches: lesson.batches.clone(), observer: &mut noting };
+    let kept = |model: &GhostLearner, now: Now| match now {
+        Now::Epoch(next) if can_go_on(next) => {
+            partial.note(Snapshot::of(model, sgd, ghosts, next, task, told.borrow().clone()))
+        }
+        Now::Epoch(_) => Ok(()),
+        Now::Stopped => partial.write(),
+    };
+    run_from(first, model, &mut noted, stage, samples, sgd, terms, kept)
+}
+
+/// Where a stage is when it can be kept.
+enum Now {
+    /// Before this epoch, from 0.
+    Epoch(usize),
+    /// In the middle of one, and somebody wants it to stop.
+    Stopped,
+}
+
 /// Minimizes the sum of `terms` over batches of `samples`.
 pub(super) fn run_epochs(
     model: &mut GhostLearner,
@@ -29,13 +78,31 @@ pub(super) fn run_epochs(
     sgd: &Sgd,
     terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
 ) -> Result<(), LearnError> {
+    run_from(0, model, lesson, stage, samples, sgd, terms, |_, _| Ok(()))
+}
+
+/// The same from the epoch `first` on; `keep` is told after each epoch.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the loop of two stages, which differ in where it begins and what is kept"
+)]
+fn run_from(
+    first: usize,
+    model: &mut GhostLearner,
+    lesson: &mut Lesson<'_>,
+    stage: Epochs<'_>,
+    samples: &[Sample],
+    sgd: &Sgd,
+    terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
+    mut keep: impl FnMut(&GhostLearner, Now) -> Result<(), RunError>,
+) -> Result<(), LearnError> {
     let seeds = model.seeds.child(stage.name, lesson.number());
     let (batches, batch_size) = (lesson.batches.clone(), model.settings.train.batch_size);
     let per_epoch = samples.len().div_ceil(batch_size);
     let refresh_epochs = model.settings.ghosts.refresh_epochs;
     let mut steps = Steps::new(model.device, model.settings.compute.cuda_graphs);
     let mut begins = true;
-    for epoch in 0..stage.epochs {
+    for epoch in first..stage.epochs {
         let lr = stage.schedule.rate(stage.lr, epoch, stage.epochs);
         sgd.set_rate(lr);
         if let Some(ghosts) = stage.ghosts
@@ -64,6 +131,10 @@ pub(super) fn run_epochs(
                 }));
             }
             lesson.observer.on_event(&Event::Step);
+            if lesson.observer.stops() {
+                keep(model, Now::Stopped).map_err(LearnError::Checkpoint)?;
+                return Err(LearnError::Interrupted { task: lesson.number() });
+            }
         }
         let terms = tally.means(lesson.number(), epoch + 1)?;
         lesson.observer.on_event(&Event::Epoch {
@@ -74,6 +145,7 @@ pub(super) fn run_epochs(
             lr,
             terms: &terms,
         });
+        keep(model, Now::Epoch(epoch + 1)).map_err(LearnError::Checkpoint)?;
     }
     Ok(())
 }

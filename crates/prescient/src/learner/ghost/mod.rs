@@ -11,6 +11,7 @@ mod imagination;
 mod imprint;
 mod inspect;
 mod lesson;
+mod partial;
 mod plan;
 mod remember;
 mod restarts;
@@ -38,9 +39,11 @@ use crate::scenario::Task;
 use crate::seeds::Seeds;
 use imagination::Imagination;
 use lesson::Lesson;
+use partial::Partial;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 use tch::{Device, Kind, Tensor};
 
 /// A model that learns task by task, as Algorithm 1 says.
@@ -59,6 +62,8 @@ pub struct GhostLearner {
     /// The proxies that ghosts trained in the last task, `[future, width]`: those to arrive next come first.
     ghost_proxies: Tensor,
     input: Preprocessing,
+    /// Where the next task is kept while it is half learned.
+    partial: Option<Partial>,
 }
 
 /// What a task answers with.
@@ -82,7 +87,19 @@ impl GhostLearner {
         let input = Preprocessing::new(settings.view, settings.normalization, sealed.channels(), device);
         let ghost_proxies = Tensor::zeros([0, network.width() as i64], (Kind::Float, device));
         let memory = Memory::default();
-        Ok(Self { settings, sealed, seeds, device, network, classifier, memory, imagination, ghost_proxies, input })
+        Ok(Self {
+            settings,
+            sealed,
+            seeds,
+            device,
+            network,
+            classifier,
+            memory,
+            imagination,
+            ghost_proxies,
+            input,
+            partial: None,
+        })
     }
 
     /// Knows nothing again.
@@ -158,6 +175,10 @@ impl Learner for GhostLearner {
 
     fn inspect(&self, task: Task<'_>) -> Result<Option<Vec<Likeness>>, LearnError> {
         inspect::inspect(self, task)
+    }
+
+    fn keep_in(&mut self, path: &Path, every: Duration) {
+        self.partial = Some(Partial::new(path.to_owned(), every));
     }
 
     fn save(&self, folder: &Path) -> Result<(), RunError> {

@@ -108,4 +108,8 @@ impl Observer for Told<'_> {
         }
         self.epochs.push(Epoch { task, stage, epoch, of, lr, terms: terms.to_vec() });
     }
+
+    fn stops(&self) -> bool {
+        self.observer.stops()
+    }
 }
