@@ -168,29 +168,6 @@ fn a_wrong_path_is_told() {
     assert!(matches!(open(good.path(), &[missing]), Err(DataError::Io { .. })));
 }
 
-/// Of eleven images the last two are tested on, of two the last.
-#[test]
-fn images_that_nobody_divided_are_divided_by_name() {
-    let mut whole: Vec<String> = (10..21).map(|number| format!("cat/{number}.png")).collect();
-    whole.extend(["dog/b.png", "dog/a.png", "classes.csv"].map(String::from));
-    let whole: Vec<&str> = whole.iter().map(String::as_str).collect();
-    let (folder, (_folder, archive)) = (tree(&whole), zipped(&whole));
-    for path in [folder.path(), &archive] {
-        let data = open(path, &[]).expect("classes side by side");
-        assert_eq!(names(&data, Subset::Test), ["cat/19.png", "cat/20.png", "dog/b.png"]);
-        assert_eq!(names(&data, Subset::Train).len(), 10);
-    }
-    assert_eq!(
-        says(&["cat/1.png", "cat/2.png", "dog/1.png"]),
-        "`dog`: expected two images of the class, one to test on, found one"
-    );
-    assert_eq!(says(&["cat/1.png", "cat/2.png", "dog/"]), "`dog`: expected images of the class, found none");
-    assert_eq!(
-        says(&["cat/1.png", "cat/2.png", "a.png"]),
-        "`a.png`: expected a folder for each class here, found a file"
-    );
-}
-
 #[test]
 fn a_missing_side_is_told() {
     assert_eq!(says(&["a.png"]), "`ROOT`: expected a folder `train` in it, found none");
