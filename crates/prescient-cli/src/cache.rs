@@ -15,8 +15,9 @@ use std::path::PathBuf;
   PRESCIENT_FEATURES=/big/disk prescient run …   keep it elsewhere
   PRESCIENT_FEATURES_GIB=20 prescient run …      let it grow to 20 GiB
 
-A frozen network gives the same feature of a photo every time, so each photo is looked at once. Another order of
-classes, another spreadsheet or another run starts with what is here. Nothing is lost when it is deleted but time.")]
+A frozen network gives the same feature of a photo every time, so each photo is looked at once.
+Another order of classes, another spreadsheet or another run starts with what is here. Nothing is
+lost when it is deleted but time.")]
 pub(super) struct Cache {
     #[command(subcommand)]
     verb: Option<Verb>,

@@ -62,9 +62,13 @@ impl<'a> Gallery<'a> {
     pub fn new(runs: &'a [ReadRun], step: &(dyn Fn() + Sync)) -> Self {
         let kinds = Kind::among(runs);
         let mut overview = accuracy::accuracies(&kinds);
-        overview.extend(difference::differences(&kinds));
+        let few = few::few(runs);
+        // Runs that differ in their photos are compared by that figure.
+        if few.is_none() {
+            overview.extend(difference::differences(&kinds));
+        }
         let details = kinds.iter().map(|kind| Detail::new(kind, step)).collect();
-        Self { kinds, overview, few: few::few(runs), details }
+        Self { kinds, overview, few, details }
     }
 
     /// Every figure as it is written to a file, the picture of all planes included.

@@ -25,11 +25,16 @@ const HEADLINES: &[(&str, &str, bool)] = &[
     ("unseen, after task 1", "unseen", false),
 ];
 
+/// Kinds of runs that the title names.
+const NAMED: usize = 4;
+
 /// The page of a gallery.
 pub fn page(gallery: &Gallery<'_>) -> String {
     let tasks = gallery.details.iter().map(|detail| detail.frames.len()).max().unwrap_or(0);
     let names: Vec<&str> = gallery.kinds.iter().map(|kind| kind.name.as_str()).collect();
-    let title = format!("{} – prescient", names.join(", "));
+    let named = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(NAMED);
+    let title = format!("{named}{} – prescient", if more > 0 { format!(" and {more} more") } else { String::new() });
     let style = format!(
         ":root{{{day}}}\n@media (prefers-color-scheme: dark){{:root:not([data-theme=light]){{{night}}}}}\n\
          :root[data-theme=dark]{{{night}}}\n@media print{{:root,:root[data-theme=dark]{{{day}}}}}\n{CSS}",

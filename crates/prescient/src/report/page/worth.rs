@@ -9,29 +9,38 @@ use std::fmt::Write;
 /// The section, or nothing where no run is of the closed form.
 pub(super) fn section(kinds: &[Kind<'_>]) -> String {
     let mut out = String::new();
-    let (mut tables, mut parts) = (false, 0);
+    // Those that nothing describes say the same, and say it once.
+    let mut bare: Vec<(Vec<String>, Vec<String>)> = Vec::new();
     for kind in kinds {
         let Some(mut said) = said(&kind.first().record) else { continue };
-        let seed = kind.first().record.start.seed;
-        let _ = writeln!(out, "<div class=\"column\"><h3>{}, seed {seed}</h3>", escape(&kind.name));
+        let name = format!("{}, seed {}", kind.name, kind.first().record.start.seed);
         if !said.rows.is_empty() {
-            tables = true;
             let head = said.rows.remove(0);
-            out.push_str(&html(&Table { head, rows: said.rows }));
+            part(&mut out, &name, &html(&Table { head, rows: said.rows }), &said.sentences);
+        } else if let Some((names, _)) = bare.iter_mut().find(|(_, sentences)| *sentences == said.sentences) {
+            names.push(name);
+        } else {
+            bare.push((vec![name], said.sentences));
         }
-        for sentence in &said.sentences {
-            let _ = writeln!(out, "<p>{}</p>", escape(sentence));
-        }
-        out.push_str("</div>\n");
-        parts += 1;
     }
-    if parts == 0 {
+    let legend = if out.is_empty() { String::new() } else { format!("<p class=\"faint\">{}</p>\n", escape(LEGEND)) };
+    for (names, sentences) in bare {
+        part(&mut out, &names.join("; "), "", &sentences);
+    }
+    if out.is_empty() {
         return out;
     }
-    let legend = if tables { format!("<p class=\"faint\">{}</p>\n", escape(LEGEND)) } else { String::new() };
     format!(
         "<section id=\"worth\"><h2>What descriptions are worth</h2>\n{legend}<div class=\"worths\">{out}</div></section>\n"
     )
+}
+
+fn part(out: &mut String, name: &str, table: &str, sentences: &[String]) {
+    let _ = writeln!(out, "<div class=\"column\"><h3>{}</h3>{table}", escape(name));
+    for sentence in sentences {
+        let _ = writeln!(out, "<p>{}</p>", escape(sentence));
+    }
+    out.push_str("</div>\n");
 }
 
 #[cfg(test)]
