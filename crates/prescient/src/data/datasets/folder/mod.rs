@@ -5,11 +5,9 @@ mod check;
 use crate::catalogue::{AttributeSource, Catalogue, Scale, class_information};
 use crate::data::check::Inventory;
 use crate::data::datasets::photos::{Classes, Photos, Survey, as_the_photos, fault, images_of_class};
-use crate::data::datasets::shares::{SPLIT_SEED, four_fifths};
 use crate::data::formats::files::{Files, is_image};
 use crate::data::{Dataset, DatasetInfo, DatasetKind, DatasetOptions, Normalization, Subset, resolve};
 use crate::error::DataError;
-use crate::seeds::Seeds;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +16,9 @@ use std::sync::Arc;
 const LARGEST: u32 = 224;
 
 const LAYOUT: &str = "images are expected as `train/CLASS/*.jpg` and `test/CLASS/*.jpg`, each class on both sides; or as \
-                      `CLASS/*.jpg`, and a fifth of each class is tested on";
+                      `CLASS/*.jpg`, of which the last fifth is then tested on";
+/// Where nobody divided the images of a class, one of so many is tested on.
+const TESTED: usize = 5;
 
 const EXCLUDE: &str = "`exclude` names images as they lie below the dataset's folder or archive, such as \
                          `train/cat/0001.jpg`; one that is gone need not be excluded any more";
@@ -192,16 +192,19 @@ pub(crate) fn undivided(files: &Files) -> Option<Vec<String>> {
     (!files.has("train/") && !files.has("test/") && folders.len() > 1).then_some(folders)
 }
 
-/// A fifth of the images of each class to be tested on, drawn by name and a seed of its own: the same for every run.
+/// The last fifth of the images of each class, by name, to be tested on. Not a fifth at random: photos of one scene have names
+/// that follow each other, and should not be on both sides.
 fn divided(files: &Files, folders: &[String], faults: &mut Vec<DataError>) -> (Classes, Classes) {
-    let seeds = Seeds::new(SPLIT_SEED);
     let (mut train, mut test) = (Classes::new(), Classes::new());
     for folder in folders {
-        let images = images_of_class(files, folder, LAYOUT, faults);
+        let mut images = images_of_class(files, folder, LAYOUT, faults);
+        images.sort();
+        let tested = images.split_off(images.len() - images.len().div_ceil(TESTED));
         let class = folder.trim_end_matches('/').to_owned();
-        // By its name: one more class changes nothing for the others.
-        let (learned, tested) = four_fifths(images, &mut seeds.stream(&format!("split {class}"), 0));
-        train.insert(class.clone(), learned);
+        if images.is_empty() && !tested.is_empty() {
+            faults.push(fault(files, &class, "two images of the class, one to test on", "one", LAYOUT));
+        }
+        train.insert(class.clone(), images);
         test.insert(class, tested);
     }
     (train, test)

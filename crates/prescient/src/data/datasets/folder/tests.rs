@@ -327,6 +327,11 @@ fn one_folder_a_class_is_divided() {
         [Subset::Train, Subset::Test].map(|subset| super::tests::names(&data, subset))
     };
     let [train, test] = sides(folder.path());
+    assert_eq!(test, ["cat/8.png", "cat/9.png", "dog/4.png"], "the last by name");
+    assert_eq!(
+        says(&["cat/1.png", "cat/2.png", "dog/1.png"]),
+        "`dog`: expected two images of the class, one to test on, found one"
+    );
     let count = |side: &[String], class: &str| side.iter().filter(|name| name.starts_with(class)).count();
     assert_eq!([&train, &test].map(|side| (count(side, "cat/"), count(side, "dog/"))), [(8, 4), (2, 1)]);
     let mut all = [train.clone(), test.clone()].concat();
