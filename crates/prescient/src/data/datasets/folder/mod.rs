@@ -199,13 +199,13 @@ fn divided(files: &Files, folders: &[String], faults: &mut Vec<DataError>) -> (C
     for folder in folders {
         let mut images = images_of_class(files, folder, LAYOUT, faults);
         images.sort();
-        let tested = images.split_off(images.len() - images.len().div_ceil(TESTED));
         let class = folder.trim_end_matches('/').to_owned();
-        if images.is_empty() && !tested.is_empty() {
+        if images.len() == 1 {
             faults.push(fault(files, &class, "two images of the class, one to test on", "one", LAYOUT));
+        } else {
+            test.insert(class.clone(), images.split_off(images.len() - images.len().div_ceil(TESTED)));
         }
-        train.insert(class.clone(), images);
-        test.insert(class, tested);
+        train.insert(class, images);
     }
     (train, test)
 }
