@@ -7,6 +7,7 @@
 use super::choose::{Calibrated, Part, Role, choose, right};
 use super::ghosts::Ghosts;
 use super::stand_ins::{Fold, Played, stand_ins};
+use super::temperature::{ENOUGH, Scored};
 use crate::error::LearnError;
 use crate::learner::Target;
 use rayon::prelude::*;
@@ -134,6 +135,7 @@ pub(super) fn calibrate(
         let class = question.truth[*place];
         many(class) && (question.counts[class] >= 2.0 || kappa > 0.0)
     };
+    let leans = Vec::<f64>::try_from(classes.1)?;
     let mut parts = Vec::new();
     let themselves: Vec<usize> = all.iter().copied().filter(known).collect();
     if !themselves.is_empty() {
@@ -145,14 +147,14 @@ pub(super) fn calibrate(
         played.extend(ghosts.map(|_| (0, unseen as f64)));
         let played = Played { counts: &question.counts, noise: question.noise, players: &players, photos: &played };
         parts.extend(stand_ins(folds, stage.ghosts, classes.1, &played)?);
-        return Ok(choose(&parts, target));
+        return Ok(choose(&parts, &leans, target));
     }
     let plays = |place: &usize| question.counts[question.truth[*place]] >= 2.0 && many(question.truth[*place]);
     let cast: Vec<usize> = all.iter().copied().filter(plays).collect();
     if let Some(ghosts) = ghosts.filter(|_| !cast.is_empty()) {
         parts.push(stage.without_photos(&cast, ghosts, unseen as f64)?);
     }
-    Ok(choose(&parts, target))
+    Ok(choose(&parts, &leans, target))
 }
 
 /// The classes that can play classes with fewer photos.
@@ -267,7 +269,14 @@ impl Stage<'_> {
         let leans = Vec::<f64>::try_from(self.classes.1)?;
         let asked = scores.par_chunks(classes).zip(&truth).zip(own_scores.par_iter().zip(&own_leans));
         let right = asked.map(|((row, &class), (&score, &lean))| right(row, &leans, class, (score, lean))).collect();
-        Ok(Part { role, right, truth, share })
+        let step = truth.len().div_ceil(ENOUGH).max(1);
+        let scored = |place: usize| Scored {
+            scores: scores[place * classes..(place + 1) * classes].to_vec(),
+            truth: truth[place],
+            own: (own_scores[place], own_leans[place]),
+        };
+        let scored = (0..truth.len()).step_by(step).map(scored).collect();
+        Ok(Part { role, right, truth, share, scored })
     }
 }
 

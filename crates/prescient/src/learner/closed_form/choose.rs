@@ -1,5 +1,6 @@
 //! Which offset is best, given for which offsets each answer is right.
 
+use super::temperature::{Scored, scale};
 use crate::evaluation::harmonic;
 use crate::learner::Target;
 use std::collections::BTreeMap;
@@ -13,6 +14,8 @@ pub(super) struct Part {
     pub(super) truth: Vec<usize>,
     /// How many of all classes this part stands for.
     pub(super) share: f64,
+    /// Some of the features with all their scores, to find out how sure answers may be.
+    pub(super) scored: Vec<Scored>,
 }
 
 /// What was chosen, and what is to be expected of it.
@@ -22,6 +25,8 @@ pub(super) struct Calibrated {
     pub(super) offset: f64,
     /// Over all classes.
     pub(super) accuracy: f64,
+    /// How sure a difference of scores makes it.
+    pub(super) scale: f64,
     /// Part by part.
     parts: Vec<Expected>,
 }
@@ -162,18 +167,19 @@ fn offsets() -> Vec<f64> {
 }
 
 /// Chooses the offset for `target`: the best, once neighbours have smoothed the steps of few photos.
-pub(super) fn choose(parts: &[Part], target: Target) -> Calibrated {
+pub(super) fn choose(parts: &[Part], leans: &[f64], target: Target) -> Calibrated {
     let total: f64 = parts.iter().map(|part| part.share).sum();
     let matters = parts.iter().any(|part| part.role != Role::Itself) && target != Target::None;
     let offset = match matters {
         true => best_offset(parts, target),
         false => 0.0,
     };
+    let scale = scale(parts, leans, offset);
     let expected = |part: &Part| Expected { role: part.role, share: part.share, accuracies: part.accuracies(offset) };
     let parts: Vec<Expected> = parts.iter().map(expected).collect();
     let of = |part: &Expected| part.accuracies.values().sum::<f64>() / part.accuracies.len().max(1) as f64;
     let accuracy = parts.iter().map(|part| part.share * of(part)).sum::<f64>() / total.max(1.0);
-    Calibrated { offset, accuracy, parts }
+    Calibrated { offset, accuracy, scale, parts }
 }
 
 fn best_offset(parts: &[Part], target: Target) -> f64 {
@@ -241,17 +247,29 @@ mod tests {
     fn the_offset_is_the_best_for_what_it_is_chosen_for() {
         let infinite = f64::INFINITY;
         let parts = [
-            Part { role: Role::Itself, right: vec![(-infinite, 0.2), (-infinite, 1.0)], truth: vec![0, 1], share: 2.0 },
-            Part { role: Role::Unseen, right: vec![(0.5, infinite); 2], truth: vec![0, 1], share: 2.0 },
+            Part {
+                role: Role::Itself,
+                right: vec![(-infinite, 0.2), (-infinite, 1.0)],
+                truth: vec![0, 1],
+                share: 2.0,
+                scored: Vec::new(),
+            },
+            Part {
+                role: Role::Unseen,
+                right: vec![(0.5, infinite); 2],
+                truth: vec![0, 1],
+                share: 2.0,
+                scored: Vec::new(),
+            },
         ];
-        let chosen = choose(&parts, Target::Accuracy);
+        let chosen = choose(&parts, &[], Target::Accuracy);
         assert!((0.5..1.0).contains(&chosen.offset) && (chosen.accuracy - 0.75).abs() < 1e-12, "{chosen:?}");
-        assert!(choose(&parts, Target::Price(0.01)).offset < 0.2);
-        assert!((0.5..1.0).contains(&choose(&parts, Target::Price(0.5)).offset));
-        assert!((0.5..1.0).contains(&choose(&parts, Target::Balance).offset));
-        assert_eq!(choose(&parts, Target::None).offset, 0.0);
+        assert!(choose(&parts, &[], Target::Price(0.01)).offset < 0.2);
+        assert!((0.5..1.0).contains(&choose(&parts, &[], Target::Price(0.5)).offset));
+        assert!((0.5..1.0).contains(&choose(&parts, &[], Target::Balance).offset));
+        assert_eq!(choose(&parts, &[], Target::None).offset, 0.0);
         // Against never guessing: class 0 loses its answer, and the unseen part is won.
-        let base = choose(&parts[..1], Target::None);
+        let base = choose(&parts[..1], &[], Target::None);
         let gain = chosen.gain_over(&base);
         assert!((gain.mean - (2.0 * -0.5 + 2.0) / 4.0).abs() < 1e-12 && (gain.seen + 0.5).abs() < 1e-12, "{gain:?}");
     }

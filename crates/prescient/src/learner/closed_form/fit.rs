@@ -269,7 +269,16 @@ impl<'a> Given<'a> {
         let unseen = lift.size()[0] - seen;
         let offset = if unseen > 0 { lift.narrow(0, seen, unseen).mean(Kind::Double).double_value(&[]) } else { 0.0 };
         let _ = lift.narrow(0, seen, unseen).g_sub_scalar_(offset);
-        Fitted { scale: 1.0, offset, worth, rows, centre, whiten, means: best.means - middle.unsqueeze(0), lift }
+        Fitted {
+            scale: best.calibrated.scale,
+            offset,
+            worth,
+            rows,
+            centre,
+            whiten,
+            means: best.means - middle.unsqueeze(0),
+            lift,
+        }
     }
 
     fn worth(

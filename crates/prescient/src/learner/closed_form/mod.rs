@@ -19,6 +19,7 @@ mod information;
 mod inspect;
 mod stand_ins;
 mod sums;
+mod temperature;
 
 pub use fit::{Fitted, fit};
 pub use information::Information;

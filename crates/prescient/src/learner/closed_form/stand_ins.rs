@@ -5,6 +5,7 @@
 
 use super::choose::{Part, Role, right};
 use super::ghosts::Ghosts;
+use super::temperature::{ENOUGH, Scored};
 use crate::error::LearnError;
 use tch::{Kind, Tensor};
 
@@ -57,8 +58,13 @@ pub(super) fn stand_ins(
     played: &Played<'_>,
 ) -> Result<Vec<Part>, LearnError> {
     let role = |photos: usize| if photos == 0 { Role::Unseen } else { Role::Few(photos) };
-    let empty =
-        |&(photos, share): &(usize, f64)| Part { role: role(photos), right: Vec::new(), truth: Vec::new(), share };
+    let empty = |&(photos, share): &(usize, f64)| Part {
+        role: role(photos),
+        right: Vec::new(),
+        truth: Vec::new(),
+        share,
+        scored: Vec::new(),
+    };
     let mut parts: Vec<Part> = played.photos.iter().map(empty).collect();
     let leans = Vec::<f64>::try_from(leans)?;
     let counts = Tensor::from_slice(played.counts);
@@ -86,8 +92,11 @@ pub(super) fn stand_ins(
                 let known = (photos as f64 + kappa).max(1e-3);
                 let own = Vec::<f64>::try_from(squared(&(sample - sum / known)) * -0.5)?;
                 let lean = 0.5 * played.noise / known;
-                let rows = scores.chunks(leans.len()).zip(own);
-                part.right.extend(rows.map(|(row, score)| right(row, &leans, *class, (score, lean))));
+                let rows = || scores.chunks(leans.len()).zip(&own);
+                part.right.extend(rows().map(|(row, score)| right(row, &leans, *class, (*score, lean))));
+                let scored =
+                    |(row, score): (&[f64], &f64)| Scored { scores: row.to_vec(), truth: *class, own: (*score, lean) };
+                part.scored.extend(rows().take(ENOUGH.div_ceil(cast.len())).map(scored));
                 part.truth.resize(part.right.len(), *class);
             }
         }
