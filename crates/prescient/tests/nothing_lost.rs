@@ -373,7 +373,7 @@ fn a_ghost_run_that_is_stopped_goes_on_inside_a_task() {
     recipe.ghosts.refresh_epochs = 2;
     recipe.ghosts.generator =
         GeneratorKind::Gmmn(prescient::ghost::Gmmn { epochs: 3, hidden: 16, ..Default::default() });
-    stop_again_and_again(recipe, &[30, 25, 40, 35, 60, 28, 50, 33, 70]);
+    stop_again_and_again(recipe, &[4, 13, 14, 16, 14, 18, 15, 20, 14, 16, 30]);
 }
 
 /// What is kept of a task half learned is checked as well; and a new run does not wipe it out.

@@ -52,7 +52,12 @@ fn lowest(record: &Record) -> usize {
 
 /// All that is told, but for the tries and the recipe, which differ.
 fn told_otherwise(record: &Record) -> Vec<&Line> {
-    let beside = |line: &&Line| !matches!(line, Line::Epoch(epoch) if epoch.stage == "restart");
+    // Digests are also of the lines before them.
+    let beside = |line: &&Line| match line {
+        Line::Epoch(epoch) => epoch.stage != "restart",
+        Line::Digests(_) => false,
+        _ => true,
+    };
     record.lines.iter().filter(beside).collect()
 }
 

@@ -10,7 +10,7 @@ mod required;
 use prescient::data::datasets::pack;
 use prescient::data::{CachedDataset, Dataset, Fit, Pack, Synthetic, SyntheticSettings};
 use prescient::engine::Compute;
-use prescient::experiment::record::Epoch;
+use prescient::experiment::record::{Epoch, Line};
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::learner::Silent;
 use std::collections::BTreeSet;
@@ -94,7 +94,11 @@ fn however_it_is_computed_the_same_seed_gives_the_same_run() {
     let terms = |epoch: &&Epoch| epoch.terms.contains_key("svm-reg") && epoch.terms.contains_key("pod");
     assert!(epochs(&as_it_comes).iter().any(terms), "no planes and no teacher took part");
     for (name, other) in others {
-        assert!(as_it_comes.lines == other.lines, "{name}: another record");
+        // Digests are also of the first line, which has the settings.
+        let told = |record: &Record| -> Vec<Line> {
+            record.lines.iter().filter(|line| !matches!(line, Line::Digests(_))).cloned().collect()
+        };
+        assert!(told(&as_it_comes) == told(&other), "{name}: another record");
     }
 }
 

@@ -162,14 +162,16 @@ pub fn root() -> PathBuf {
     }
 }
 
-/// A path as it stands, if it is there; else below the data root.
+/// A path as it stands, if it is there; else below the data root. One that is in neither place stays as it was written: errors
+/// name it so.
 pub fn resolve(path: &Path) -> PathBuf {
-    if path.is_absolute() || path.exists() { path.to_owned() } else { root().join(path) }
+    let below = root().join(path);
+    if path.is_absolute() || path.exists() || !below.exists() { path.to_owned() } else { below }
 }
 
 /// The same, or the folder `own` below the data root where no path is given.
 pub(crate) fn resolve_or(path: Option<&Path>, own: &str) -> PathBuf {
-    resolve(path.unwrap_or(Path::new(own)))
+    path.map_or_else(|| if Path::new(own).exists() { own.into() } else { root().join(own) }, resolve)
 }
 
 #[cfg(test)]
@@ -199,6 +201,13 @@ mod tests {
         assert_eq!(Source::new("folder", options.clone()), Some(Source::Folder(expected)));
         let expected = MnistSettings { path: Some("photos".into()) };
         assert_eq!(Source::new("mnist", options), Some(Source::Mnist(expected)));
+    }
+
+    /// What was never written is not shown; a dataset's own place is, for nobody wrote it.
+    #[test]
+    fn a_path_that_is_nowhere_stays_as_it_was_written() {
+        assert_eq!(resolve(Path::new("no/such/photos")), Path::new("no/such/photos"));
+        assert_eq!(resolve_or(None, "no-such-set"), root().join("no-such-set"));
     }
 
     /// Every module of a dataset is in the list: each has settings, and each kind of settings its line.

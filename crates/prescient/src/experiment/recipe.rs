@@ -115,7 +115,7 @@ impl Recipe {
         Self::from_table(table).map_err(|reason| {
             // Read once more as it stands: then the error names its line.
             let reason = match toml::from_str::<Self>(text) {
-                Err(error) => error.to_string().trim_end().to_owned(),
+                Err(error) => in_our_words(error.to_string().trim_end()),
                 Ok(_) => reason,
             };
             RecipeError::Syntax { path: path.to_owned(), reason }
@@ -140,7 +140,7 @@ impl Recipe {
     /// The recipe that a table of checked keys makes, filled from its preset.
     pub(super) fn from_table(mut table: Table) -> Result<Self, String> {
         preset::fill(&mut table);
-        table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
+        table.try_into().map_err(|error: toml::de::Error| in_our_words(error.message()))
     }
 
     /// The recipe as TOML, with nothing left to its preset; without the keys of a learner that it does not use.
@@ -265,6 +265,20 @@ fn line_of(text: &str, key: &str) -> Option<usize> {
     Some(text[..start].matches('\n').count() + 1)
 }
 
+/// What serde says, without the words of its trade.
+fn in_our_words(reason: &str) -> String {
+    [
+        ("missing field", "there is no key"),
+        ("expected a sequence", "expected a list in brackets"),
+        ("expected an array of length", "expected a list of"),
+        ("internally tagged enum", "table with a key `kind`"),
+        ("expected usize", "expected a whole number, at least 0"),
+        ("expected f64", "expected a number"),
+    ]
+    .iter()
+    .fold(reason.to_owned(), |reason, (theirs, ours)| reason.replace(theirs, ours))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,7 +309,7 @@ mod tests {
         );
         for (text, part) in [
             ("[data]\nkind = \"imagenet\"\n", "line 2: `data.kind` is `imagenet`; expected `synthetic`, `mnist`"),
-            ("[data]\nkind = \"folder\"\n", "missing field `path`"),
+            ("[data]\nkind = \"folder\"\n", "there is no key `path`"),
             ("[scenario]\nsplit = \"25+\"\n", "line 2"),
             ("[images]\ncrop = \"center\"\n", "the crop `center` cannot be read: expected `none`, `shift PIXELS`"),
             ("seed = \n", "line 1"),

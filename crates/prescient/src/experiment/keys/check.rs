@@ -18,7 +18,8 @@ impl Allowed {
     /// What is expected, as an error says it.
     fn expected(&self) -> String {
         match self {
-            Flag | Text(_) | Other(_) => self.values(),
+            Flag | Text(_) => self.values(),
+            Other(_) => format!("a list: {}", self.values()),
             Choice(_) => self.values(),
             Whole(..) => format!("a whole number, {}", self.values()),
             Number(..) => format!("a number, {}", self.values()),
@@ -27,7 +28,8 @@ impl Allowed {
 
     fn takes(&self, value: &Value) -> bool {
         match (self, value) {
-            (Flag, Value::Boolean(_)) | (Text(_), Value::String(_)) | (Other(_), _) => true,
+            (Flag, Value::Boolean(_)) | (Text(_), Value::String(_)) | (Other(_), Value::Array(_)) => true,
+            (Other(described), Value::String(_)) => described.contains("the word"),
             (Choice(words), Value::String(word)) => words.contains(&word.as_str()),
             (Whole(least, most), Value::Integer(number)) => (least..=most).contains(&number),
             (Number(least, most), Value::Integer(number)) => within(*number as f64, *least, *most),
@@ -173,6 +175,11 @@ mod tests {
             ("ghosts.ratio = 0", "`ghosts.ratio` is 0; expected a number, above 0 and at most 100"),
             ("ghosts.l2_normalize = 1", "`ghosts.l2_normalize` is 1; expected `true` or `false`"),
             ("ghosts.generator.limit = 0", "`ghosts.generator.limit` is 0; expected a whole number, 1 to 1048576"),
+            (
+                "data.exclude = 'a.jpg'",
+                "`data.exclude` is `a.jpg`; expected a list: images such as `train/cat/0001.jpg`",
+            ),
+            ("model.extractor.mean = 3", "`model.extractor.mean` is 3; expected a list: red, green and blue, 0 to 1"),
             ("memory.per_class = {}", "`memory.per_class` is a table; expected a whole number, 0 to 1048576"),
             ("ghosts.oracle = 'full'", "`ghosts.oracle` is `full`; expected `none`, `training-features` or `partial`"),
             (
