@@ -179,7 +179,6 @@ mod tests {
                 "data.exclude = 'a.jpg'",
                 "`data.exclude` is `a.jpg`; expected a list: images such as `train/cat/0001.jpg`",
             ),
-            ("model.extractor.mean = 3", "`model.extractor.mean` is 3; expected a list: red, green and blue, 0 to 1"),
             ("memory.per_class = {}", "`memory.per_class` is a table; expected a whole number, 0 to 1048576"),
             ("ghosts.oracle = 'full'", "`ghosts.oracle` is `full`; expected `none`, `training-features` or `partial`"),
             (
