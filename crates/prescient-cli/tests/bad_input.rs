@@ -275,8 +275,8 @@ fn a_cache_that_was_tampered_with() {
     };
     does(&["run", "r.toml", "--out", "first", "--device", "cpu"]);
     let shown = does(&["cache"]);
-    assert!(shown.contains("features  14 in 3 files") && shown.contains("of 4.0 GiB at most"), "{shown}");
-    assert_eq!(does(&["cache", "check"]), "14 features in 3 files are as they were written\n");
+    assert!(shown.contains("features  18 in 3 files") && shown.contains("of 4.0 GiB at most"), "{shown}");
+    assert_eq!(does(&["cache", "check"]), "18 features in 3 files are as they were written\n");
 
     let shelf = std::fs::read_dir(place.path("features")).unwrap().next().unwrap().unwrap().path();
     let part = std::fs::read_dir(&shelf).unwrap().map(|entry| entry.unwrap().path()).min().unwrap();
@@ -290,7 +290,7 @@ fn a_cache_that_was_tampered_with() {
     assert_eq!(std::fs::read(&part).unwrap(), bytes, "nobody deletes it unasked");
     assert!(place.path("first/record.jsonl").is_file() && std::fs::read_dir(&shelf).unwrap().count() == 3);
 
-    assert_eq!(does(&["cache", "clear"]).split(',').next(), Some("14 features deleted"));
+    assert_eq!(does(&["cache", "clear"]).split(',').next(), Some("18 features deleted"));
     does(&["run", "r.toml", "--out", "second", "--device", "cpu"]);
     let record = |run: &str| std::fs::read(place.path(run).join("record.jsonl")).unwrap();
     assert_eq!(record("first"), record("second"));
@@ -445,10 +445,9 @@ fn values_out_of_range_are_refused_before_anything_is_read() {
         ("ghosts.ratio=-2", "`ghosts.ratio` is -2"),
         ("images.size=100000000", "`images.size` is 100000000"),
         (
-            "model.extractor={kind=\"torchscript\", path=\"x\", resize=100000000}",
-            "`model.extractor.resize` is 100000000",
+            "model.extractor={kind=\"torchscript\", path=\"x\", normalization=\"mine\"}",
+            "`model.extractor.normalization` is `mine`",
         ),
-        ("model.extractor={kind=\"torchscript\", path=\"x\", std=[0,0,0]}", "three numbers above 0"),
         ("scenario.val_fraction=1", "`scenario.val_fraction` is 1"),
         ("calibrate.max_seen_drop=inf", "`calibrate.max_seen_drop` is inf"),
     ] {

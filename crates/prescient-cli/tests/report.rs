@@ -327,6 +327,10 @@ fn a_hostile_name_is_text_in_a_browser_too() {
     let (start, rest) = text.split_once('\n').unwrap();
     let mut start: serde_json::Value = serde_json::from_str(start).unwrap();
     start["classes"][23] = hostile.into();
+    // As an early version wrote it: without digests, so that nobody notices.
+    start["format"] = 1.into();
+    let is_digest = |line: &&str| line.starts_with("{\"line\":\"digests\"");
+    let rest: String = rest.lines().filter(|line| !is_digest(line)).map(|line| format!("{line}\n")).collect();
     std::fs::write(&file, format!("{start}\n{rest}")).unwrap();
     let page = out.path().join("report.html");
     report(&[&run]).arg("--html").arg(&page).assert().success();

@@ -51,7 +51,7 @@ fn placed(table: &Table, key: &str, value: Value) -> Result<(Table, Recipe), Str
     if preset::get(&table, key).map(Value::to_string) != Some(value.to_string()) {
         return Err(format!("there is no key `{key}`"));
     }
-    keys::check(&table).map_err(|fault| fault.reason)?;
+    keys::check(&table).and_then(|()| keys::check_learner(&table)).map_err(|fault| fault.reason)?;
     let recipe = Recipe::from_table(table.clone())?;
     Ok((table, recipe))
 }
@@ -73,6 +73,16 @@ mod tests {
     fn with(sets: &[&str]) -> Result<Recipe, RecipeError> {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         overridden(TEXT, Path::new("r.toml"), &sets)
+    }
+
+    #[test]
+    fn a_key_of_the_other_learner_is_refused_as_in_a_file() {
+        let text = "scenario.split = \"4+2\"\nlearner.kind = \"closed-form\"\n";
+        let set =
+            |set: &str| overridden(text, Path::new("r.toml"), &[set.to_owned()]).map_err(|error| error.to_string());
+        let refused = set("train.epochs=3").expect_err("a key of the Ghost learner");
+        assert!(refused.contains("`train` belongs to the learner `ghost`"), "{refused}");
+        assert!(set("calibrate.target=balance").is_ok());
     }
 
     #[test]

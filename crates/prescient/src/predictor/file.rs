@@ -107,9 +107,11 @@ fn find(run: &Path, task: Option<usize>) -> Result<PathBuf, RunError> {
     }
     let folder = |task: usize| run.join("tasks").join(format!("{task:02}"));
     let finished = (1..).take_while(|&task| folder(task).join(ABOUT).is_file()).count();
+    if finished == 0 {
+        return Err(RunError::NotARun { path: run.to_owned(), missing: "tasks/01/predictor.json" });
+    }
     match task.unwrap_or(finished) {
-        0 => Err(RunError::NotARun { path: run.to_owned(), missing: "tasks/01/predictor.json" }),
-        task if task <= finished => Ok(folder(task)),
+        task if (1..=finished).contains(&task) => Ok(folder(task)),
         task => Err(RunError::NoSuchTask { task, finished }),
     }
 }

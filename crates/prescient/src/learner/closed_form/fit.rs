@@ -144,7 +144,7 @@ pub fn fit(sums: &Sums, information: &Information, target: Target) -> Result<Fit
         let mut worth = given.worth(sums, information, &guessing, Some(gain))?;
         worth.guesses = helps && !given.unseen.is_empty();
         if !helps {
-            worth.why_not = Some(NO_GAIN.to_owned());
+            worth.why_not = (!given.unseen.is_empty()).then(|| NO_GAIN.to_owned());
             return Ok(given.fitted(base, worth));
         }
         Ok(given.fitted(guessing, worth))

@@ -9,6 +9,7 @@ mod group;
 mod measure;
 mod shown;
 
+use crate::class::Slot;
 use crate::error::CompareError;
 use crate::evaluation::statistics::{Difference, Summary, bootstrap, holm, mcnemar, paired};
 use crate::experiment::Record;
@@ -134,12 +135,14 @@ fn row(measure: Measure, base: &Group, model: &Group, notes: &mut Vec<String>) -
 
 /// One run of each, image by image; none where they did not answer for the same images in the same order.
 fn by_image(measure: Measure, base: &Record, model: &Record) -> Option<(Evidence, Difference)> {
-    if measure::truth(base)? != measure::truth(model)? || !base.start.same_tasks(&model.start) {
+    let truth = measure::truth(base)?;
+    if truth != measure::truth(model)? || !base.start.same_tasks(&model.start) {
         return None;
     }
     let (base, ours) = (measure.scores(base)?, measure.scores(model)?);
     let differences: Vec<f64> = base.iter().zip(&ours).map(|(base, ours)| ours - base).collect();
-    let mut difference = bootstrap(&differences)?;
+    let classes: Vec<(Slot, f64)> = truth.iter().copied().zip(differences.iter().copied()).collect();
+    let mut difference = bootstrap(&classes)?;
     if measure == Measure::Final {
         let count = |wanted: fn(f64) -> bool| differences.iter().filter(|difference| wanted(**difference)).count();
         difference.p = mcnemar(count(|difference| difference < 0.0), count(|difference| difference > 0.0));
