@@ -7,6 +7,7 @@ mod data_path;
 mod ends;
 mod extract;
 mod generator_step;
+mod load;
 mod made_up;
 mod mmd;
 mod near_duplicates;
@@ -52,6 +53,8 @@ enum Work {
     Timeline(timeline::Timeline),
     /// The loss of the generator and its slope: an item is an evaluation
     Mmd(mmd::MmdStep),
+    /// Load for a service on this machine: no rounds, prints rate and latencies
+    Load(load::Load),
     /// A linear SVM: an item is a fit
     Svm(svm::Svm),
 }
@@ -71,6 +74,7 @@ fn main() {
         Work::Scaling(work) => work.run(),
         Work::Timeline(work) => work.run(),
         Work::Mmd(work) => work.run(),
+        Work::Load(work) => work.run(),
         Work::Svm(work) => work.run(),
     }
 }

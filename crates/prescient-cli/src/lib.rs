@@ -18,6 +18,7 @@ mod progress;
 mod report;
 mod reproduce;
 mod run;
+mod serve;
 mod weights;
 
 use clap::{Parser, Subcommand};
@@ -53,6 +54,8 @@ enum Verb {
     Run(run::Run),
     /// Classify photos with a trained model
     Predict(predict::Predict),
+    /// Answer over HTTP, with a page to drop photos on
+    Serve(serve::Serve),
     /// Show what runs found, from their folders alone: as tables, as figures, or as a page
     Report(report::Report),
     /// Compare models over seeds: paired differences, intervals, and a verdict
@@ -91,6 +94,7 @@ pub fn main() -> ExitCode {
         Verb::Demo(verb) => verb.run(),
         Verb::Run(verb) => verb.run(),
         Verb::Predict(verb) => verb.run(),
+        Verb::Serve(verb) => verb.run(),
         Verb::Report(verb) => verb.run(),
         Verb::Compare(verb) => verb.run(),
         Verb::Reproduce(verb) => verb.run(),

@@ -9,6 +9,7 @@ pub mod perceptual_hash;
 pub mod sheet;
 mod source;
 pub mod transforms;
+mod untrusted;
 
 pub use cache::CachedDataset;
 pub use datasets::{
@@ -20,6 +21,7 @@ pub use image::{Channels, Image};
 pub use source::{DATASET_NAMES, DATASETS, DatasetInfo, DatasetOptions, Source, resolve, root};
 pub(crate) use source::{DatasetKind, resolve_or};
 pub use transforms::{Augmentation, Crop, CropParams, Normalization, View, Window};
+pub use untrusted::{Refused, Untrusted};
 
 use crate::catalogue::Catalogue;
 use crate::class::ClassId;

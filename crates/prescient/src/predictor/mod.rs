@@ -9,9 +9,11 @@
 mod file;
 mod head;
 pub(crate) mod place;
+mod stamp;
 
 pub(crate) use file::{EXTRACTOR, WEIGHTS};
 pub use head::{Gaussian, Head, HeadKind};
+pub use stamp::Stamp;
 
 use crate::class::{Slot, Slots};
 use crate::data::{Channels, Image, Normalization, View};
