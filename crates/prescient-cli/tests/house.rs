@@ -19,7 +19,7 @@ const FLOORS: &[&[&str]] = &[
     &["extractor", "classifier", "loss", "ghost"],
     &["predictor"],
     &["learner"],
-    &["experiment"],
+    &["experiment", "project"],
     &["audit", "report"],
 ];
 

@@ -73,3 +73,35 @@ impl Slots {
         (self.start..self.end).map(Slot)
     }
 }
+
+/// How many letters have to be put in, taken out, changed, or swapped with the next one to make one name of another.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let [a, b] = [a, b].map(|name| name.chars().collect::<Vec<_>>());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = change.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_between_names_by_hand() {
+        let expected = [("zebra", "zbera", 1), ("zebra", "zebras", 1), ("cat", "dog", 3), ("", "ox", 2), ("a", "a", 0)];
+        for (a, b, far) in expected {
+            assert_eq!(distance(a, b), far, "{a}, {b}");
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod audit;
 mod compare;
 mod data;
 mod learn;
+mod project;
 mod recipe;
 mod reproduce;
 mod run;
@@ -17,6 +18,7 @@ pub use audit::AuditError;
 pub use compare::CompareError;
 pub use data::DataError;
 pub use learn::LearnError;
+pub use project::ProjectError;
 pub use recipe::RecipeError;
 pub use reproduce::ReproduceError;
 pub use run::RunError;
@@ -52,6 +54,9 @@ pub enum Error {
     /// See [`RunError`].
     #[error(transparent)]
     Run(#[from] RunError),
+    /// See [`ProjectError`].
+    #[error(transparent)]
+    Project(#[from] ProjectError),
     /// See [`WeightsError`].
     #[error(transparent)]
     Weights(#[from] WeightsError),
@@ -88,6 +93,7 @@ impl Error {
             Error::Recipe(error) => error.hint(),
             Error::Learn(error) => error.hint(),
             Error::Run(error) => error.hint(),
+            Error::Project(error) => error.hint(),
             Error::Weights(error) => error.hint(),
             Error::Audit(error) => error.hint(),
             Error::Compare(error) => error.hint(),
@@ -95,12 +101,13 @@ impl Error {
         }
     }
 
-    /// What the process ends with: 1 where an audit did its work and the answer is no, 2 where something is to be mended,
+    /// What the process ends with: 1 where an audit or a gate did its work and the answer is no, 2 where something is to be mended,
     /// 3 where nothing failed but some rows of a table are not there, 130 where somebody stopped it.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::While { source, .. } => source.exit_code(),
-            Error::Learn(LearnError::Interrupted { .. }) => 130,
+            Error::Learn(LearnError::Interrupted { .. }) | Error::Project(ProjectError::Interrupted) => 130,
+            Error::Project(ProjectError::Dropped { .. }) => 1,
             Error::Audit(AuditError::Fails { .. } | AuditError::Leaks { .. }) => 1,
             Error::Reproduce(ReproduceError::NoData { .. } | ReproduceError::NotRun { .. }) => 3,
             _ => 2,

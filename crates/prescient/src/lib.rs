@@ -93,6 +93,7 @@ pub mod learner;
 pub mod loss;
 pub mod memory;
 pub mod predictor;
+pub mod project;
 pub mod protocol;
 pub mod report;
 #[cfg(test)]
@@ -108,3 +109,4 @@ pub use error::{Error, Result};
 pub use experiment::{Experiment, Recipe, Record};
 pub use learner::Learner;
 pub use predictor::{Prediction, Predictor};
+pub use project::Project;

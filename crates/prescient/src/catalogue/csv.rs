@@ -22,15 +22,33 @@ pub(super) struct Table {
     pub(super) descriptions: Option<Vec<String>>,
 }
 
-/// Reads a table; cells are separated by commas, semicolons or tabs, whichever follows `class` in the header.
-pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Table, DataError> {
-    let malformed = |line: Option<u64>, expected: &str, found: String| DataError::Malformed {
+/// A table as it stands: a header that starts with `class`, and a row for each class.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sheet {
+    /// The names of the columns, the first of them `class`.
+    pub(crate) header: Vec<String>,
+    /// A class each, and the line where it stands.
+    pub(crate) rows: Vec<(Option<u64>, Vec<String>)>,
+}
+
+/// Whether the cells of a column are words.
+pub(crate) fn is_words(column: &str) -> bool {
+    column.eq_ignore_ascii_case(DESCRIPTION)
+}
+
+fn malformed(path: &Path, line: Option<u64>, expected: &str, found: String) -> DataError {
+    DataError::Malformed {
         path: path.to_owned(),
         line: line.map(|line| line as usize),
         expected: expected.to_owned(),
         found,
         hint: HINT.to_owned(),
-    };
+    }
+}
+
+/// Reads a sheet; cells are separated by commas, semicolons or tabs, whichever follows `class` in the header.
+pub(crate) fn sheet(bytes: &[u8], path: &Path) -> Result<Sheet, DataError> {
+    let malformed = |line, expected: &str, found| malformed(path, line, expected, found);
     let mut reader =
         csv::ReaderBuilder::new().flexible(true).delimiter(delimiter(bytes)).trim(csv::Trim::All).from_reader(bytes);
     let unreadable = |error: csv::Error| {
@@ -45,22 +63,13 @@ pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Table, DataError> {
         }
         Some(other) => return Err(malformed(Some(1), "a header that starts with `class`", format!("`{other}`"))),
     }
-    if header.len() < 2 {
-        return Err(malformed(Some(1), "at least one attribute beside `class`", "none".to_owned()));
-    }
     let mut before = BTreeSet::new();
     if let Some(name) = header.iter().skip(1).find(|name| !before.insert(*name)) {
         return Err(malformed(Some(1), "every attribute once", format!("`{name}` a second time")));
     }
-    let is_words = |name: &str| name.eq_ignore_ascii_case(DESCRIPTION);
-    let words = header.iter().position(is_words);
-
-    let mut table = Table {
-        names: Vec::new(),
-        attribute_names: header.iter().skip(1).filter(|name| !is_words(name)).map(String::from).collect(),
-        attributes: Vec::new(),
-        descriptions: words.map(|_| Vec::new()),
-    };
+    let words = header.iter().any(is_words);
+    let names = std::iter::once("class").chain(header.iter().skip(1));
+    let mut sheet = Sheet { header: names.map(String::from).collect(), rows: Vec::new() };
     let mut named = BTreeSet::new();
     for record in reader.records() {
         let record = record.map_err(unreadable)?;
@@ -70,7 +79,7 @@ pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Table, DataError> {
             let expected = format!("{} attributes", header.len() - 1);
             let found = record.len().saturating_sub(1);
             // A sentence with a comma in it is the likely cause.
-            let unquoted = words.is_some() && found >= header.len();
+            let unquoted = words && found >= header.len();
             let quotes = if unquoted { ": a description with a comma needs quotes around it" } else { "" };
             return Err(malformed(line, &expected, format!("{found}{quotes}")));
         }
@@ -80,12 +89,33 @@ pub(super) fn read(bytes: &[u8], path: &Path) -> Result<Table, DataError> {
         if !named.insert(name.clone()) {
             return Err(malformed(line, "every class once", format!("`{name}` a second time")));
         }
-        for (column, (cell, attribute)) in record.iter().zip(&header).enumerate().skip(1) {
-            if Some(column) == words {
+        sheet.rows.push((line, record.iter().map(String::from).collect()));
+    }
+    Ok(sheet)
+}
+
+/// What the cells of a sheet say; none may be empty.
+pub(super) fn table(sheet: Sheet, path: &Path) -> Result<Table, DataError> {
+    let malformed = |line, expected: &str, found| malformed(path, line, expected, found);
+    let Sheet { header, rows } = sheet;
+    if header.len() < 2 {
+        return Err(malformed(Some(1), "at least one attribute beside `class`", "none".to_owned()));
+    }
+    let mut table = Table {
+        names: Vec::new(),
+        attribute_names: header.iter().skip(1).filter(|name| !is_words(name)).cloned().collect(),
+        attributes: Vec::new(),
+        descriptions: header.iter().any(|name| is_words(name)).then(Vec::new),
+    };
+    for (line, cells) in rows {
+        let mut cells = cells.into_iter();
+        let name = cells.next().expect("a class");
+        for (cell, attribute) in cells.zip(&header[1..]) {
+            if is_words(attribute) {
                 if cell.is_empty() {
                     return Err(malformed(line, &format!("a description of `{name}`"), "an empty cell".to_owned()));
                 }
-                table.descriptions.get_or_insert_default().push(cell.to_owned());
+                table.descriptions.get_or_insert_default().push(cell);
                 continue;
             }
             let value: f32 =
@@ -112,7 +142,8 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Table, DataError> {
-        read(text.as_bytes(), Path::new("a.csv"))
+        let path = Path::new("a.csv");
+        table(sheet(text.as_bytes(), path)?, path)
     }
 
     #[test]
@@ -160,7 +191,7 @@ mod tests {
             "`a.csv`, line 2: expected 1 attributes, found 2: a description with a comma needs quotes around it"
         );
         let bytes = b"class,description\ncat,fine\ndog,caf\xe9\n";
-        let error = read(bytes, Path::new("a.csv")).expect_err("Latin-1").to_string();
+        let error = sheet(bytes, Path::new("a.csv")).expect_err("Latin-1").to_string();
         assert_eq!(error, "`a.csv`, line 3: expected UTF-8 text, found bytes that are not");
     }
 }

@@ -4,7 +4,7 @@
 //! matched by position (errata 24).
 
 mod block;
-mod csv;
+pub(crate) mod csv;
 mod neighbours;
 mod scale;
 mod source;
@@ -17,6 +17,7 @@ pub use neighbours::{Neighbour, Warning, nearest, warnings};
 pub use scale::Scale;
 pub use source::AttributeSource;
 pub use table::Catalogue;
+pub(crate) use words::as_words;
 
 use crate::class;
 use crate::data::datasets::{apy, awa2};

@@ -133,7 +133,12 @@ impl Catalogue {
     /// # Ok::<(), prescient::error::DataError>(())
     /// ```
     pub fn from_csv(bytes: &[u8], path: &Path) -> Result<Self, DataError> {
-        let csv::Table { names, attribute_names, attributes, descriptions } = csv::read(bytes, path)?;
+        Self::from_sheet(csv::sheet(bytes, path)?, path)
+    }
+
+    /// The same from a sheet that was read already.
+    pub(crate) fn from_sheet(sheet: csv::Sheet, path: &Path) -> Result<Self, DataError> {
+        let csv::Table { names, attribute_names, attributes, descriptions } = csv::table(sheet, path)?;
         let source = path.file_name().unwrap_or_default().to_string_lossy();
         let described =
             descriptions.map(|texts| words::embedded(&names, &texts, &source, BlockKind::Text)).transpose()?;
@@ -144,6 +149,11 @@ impl Catalogue {
             Some(described) => numbers.joined(&described),
             None => numbers,
         })
+    }
+
+    /// Classes that are known by their names alone, taken as words.
+    pub(crate) fn from_names(names: &[String]) -> Result<Self, DataError> {
+        words::from_names(names)
     }
 
     /// The same classes in the order of `names`, each with its own row.

@@ -34,7 +34,7 @@ pub(super) fn from_names(names: &[String]) -> Result<Catalogue, DataError> {
 }
 
 /// `german+shepherd` as people write it.
-pub(super) fn as_words(name: &str) -> String {
+pub(crate) fn as_words(name: &str) -> String {
     let spaced: String = name.chars().map(|c| if ['_', '+', '-'].contains(&c) { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }

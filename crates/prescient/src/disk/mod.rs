@@ -2,10 +2,12 @@
 
 mod durable;
 mod json;
+mod lock;
 mod regular;
 
 pub(crate) use durable::{replace, sync_folder, sync_tree};
 pub(crate) use json::{opened, signed};
+pub(crate) use lock::Lock;
 pub(crate) use regular::{IMAGE, TABLE, open, read, read_text};
 
 /// A digest of a file.

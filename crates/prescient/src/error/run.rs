@@ -123,6 +123,30 @@ pub enum RunError {
         /// How many are.
         finished: usize,
     },
+    /// A version that a project does not have.
+    #[error("`{path}` has no version {version}: it has 1 to {last}")]
+    NoSuchVersion {
+        /// The project.
+        path: PathBuf,
+        /// The version asked for.
+        version: usize,
+        /// The last one.
+        last: usize,
+    },
+    /// A project that cannot answer yet.
+    #[error("version {version} of `{path}` has not learned from a photo yet")]
+    NothingLearned {
+        /// The project.
+        path: PathBuf,
+        /// The version asked for.
+        version: usize,
+    },
+    /// A task of a project.
+    #[error("`{path}` is a project: it has versions, and no tasks")]
+    VersionsNotTasks {
+        /// The project.
+        path: PathBuf,
+    },
     /// A base model.
     #[error("this run imagines nothing: its generator is `none` or `real`")]
     NoGhosts,
@@ -203,6 +227,11 @@ impl RunError {
             }
             Self::NothingToInspect { last, .. } => format!("ask for one of the tasks 1 to {last}: `--task {last}`"),
             Self::NoSuchTask { finished, .. } => format!("ask for one of the tasks 1 to {finished}"),
+            Self::NoSuchVersion { path, .. } => format!("`prescient status {}` lists its versions", path.display()),
+            Self::NothingLearned { path, .. } => {
+                format!("teach it first, from photos in a folder for each class: `prescient learn {} PHOTOS`", path.display())
+            }
+            Self::VersionsNotTasks { path } => format!("ask a version of it, such as `{}@1`", path.display()),
             Self::NoGhosts => "run a recipe with ghosts, such as `prescient run demo-ghost`".into(),
             Self::BaseModel { .. } => {
                 "`prescient report RUN` shows what descriptions are worth after each task; `--task` asks for another"

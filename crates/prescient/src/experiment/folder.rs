@@ -15,10 +15,9 @@
 //! finished task, so a run that fails before leaves nothing behind; one that is killed before leaves `RUN.unfinished`, which the
 //! next run into `RUN` takes away. Who writes holds a lock on the folder.
 
-use crate::disk;
+use crate::disk::{self, Lock};
 use crate::error::RunError;
 use crate::evaluation::Scatter;
-use crate::experiment::lock::Lock;
 use crate::experiment::record::{Digests, Line, Record, Start};
 use crate::experiment::scatter;
 use crate::experiment::telemetry::Spent;
@@ -80,7 +79,7 @@ impl RunFolder {
     /// An empty folder at `nursery`, locked. What a killed run left there is taken away, what another program has there is not.
     fn clear(nursery: &Path, path: &Path) -> Result<Lock, RunError> {
         let made = fs::create_dir_all(nursery).map_err(RunError::io(nursery));
-        let lock = made.and_then(|()| Lock::take(nursery, path))?;
+        let lock = made.and_then(|()| locked(nursery, path))?;
         // Who held it before may have been done in the meantime.
         if path.exists() {
             let _ = fs::remove_dir(nursery);
@@ -102,7 +101,7 @@ impl RunFolder {
 
     /// Nobody else may write from here on. What a killed run left unfinished is taken away.
     pub(super) fn lock(&mut self) -> Result<(), RunError> {
-        self.lock = Some(Lock::take(self.here(), &self.path)?);
+        self.lock = Some(locked(self.here(), &self.path)?);
         let tasks = self.here().join(TASKS);
         let over: Vec<String> = (1..=self.finished()).map(partial_name).collect();
         for entry in fs::read_dir(&tasks).map_err(RunError::io(&tasks))?.flatten() {
@@ -328,6 +327,12 @@ impl Drop for RunFolder {
             let _ = fs::remove_dir_all(nursery);
         }
     }
+}
+
+/// Locks `folder`, which is called `path` in errors.
+fn locked(folder: &Path, path: &Path) -> Result<Lock, RunError> {
+    let taken = Lock::take(folder).map_err(RunError::io(folder))?;
+    taken.ok_or_else(|| RunError::Locked { path: path.to_owned() })
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), RunError> {

@@ -12,7 +12,6 @@ mod events;
 mod folder;
 pub mod images;
 mod keys;
-mod lock;
 mod overrides;
 mod preset;
 mod recipe;

@@ -9,6 +9,7 @@
 //! time; what is lost is the time to compute them again. Above a limit the parts that were not used for longest go first.
 
 use crate::error::RunError;
+use crate::extractor::feature_file::{self, Row, checked_counts, verified};
 use mapped::Mapped;
 use std::collections::HashMap;
 use std::fs::File;
@@ -21,12 +22,6 @@ const DEFAULT_LIMIT: u64 = 4 << 30;
 /// The environment variable with another limit, in GiB.
 const LIMIT: &str = "PRESCIENT_FEATURES_GIB";
 const EXTENSION: &str = "features";
-/// The first bytes of a part.
-const MAGIC: &[u8; 8] = b"PFEAT\x00\x00\x01";
-/// Magic, width, count, and the digest of all that follows.
-const HEADER: usize = 8 + 8 + 8 + 32;
-const KEY: usize = 32;
-
 /// The features of one network in one view.
 pub struct FeatureCache {
     /// None: what is learned here is kept in memory alone.
@@ -36,7 +31,7 @@ pub struct FeatureCache {
     /// Where the feature of an image lies: part and row.
     places: HashMap<blake3::Hash, (usize, usize)>,
     /// Not written yet.
-    fresh: Vec<(blake3::Hash, Vec<f32>)>,
+    fresh: Vec<Row>,
     fresh_places: HashMap<blake3::Hash, usize>,
 }
 
@@ -76,13 +71,12 @@ impl FeatureCache {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(RunError::io(&path)(error)),
             };
-            let (found, count) = verified(&part, &path)?;
+            let (found, count) = verified(&part).map_err(|reason| damaged(&path, reason))?;
             if found != width {
                 return Err(damaged(&path, format!("expected features of {width} numbers, found {found}")));
             }
             for row in 0..count {
-                let key: [u8; KEY] = part[HEADER + row * KEY..][..KEY].try_into().expect("32 bytes");
-                cache.places.insert(blake3::Hash::from_bytes(key), (cache.parts.len(), row));
+                cache.places.insert(feature_file::photo(&part, row), (cache.parts.len(), row));
             }
             // It was used: parts that were not go first. Not every file system lets us; then its age decides.
             let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
@@ -110,11 +104,7 @@ impl FeatureCache {
     /// Appends the feature of an image to `out`; whether it was at hand.
     pub fn append(&self, image: &blake3::Hash, out: &mut Vec<f32>) -> bool {
         if let Some(&(part, row)) = self.places.get(image) {
-            let part = &self.parts[part];
-            let (_, count) = counts(part);
-            let start = HEADER + count * KEY + row * self.width * 4;
-            let numbers = part[start..start + self.width * 4].chunks_exact(4);
-            out.extend(numbers.map(|bytes| f32::from_le_bytes(bytes.try_into().expect("four bytes"))));
+            feature_file::append(&self.parts[part], row, out);
             return true;
         }
         match self.fresh_places.get(image) {
@@ -142,19 +132,11 @@ impl FeatureCache {
     pub fn flush(&mut self) -> Result<(), RunError> {
         let Some(shelf) = self.shelf.clone().filter(|_| !self.fresh.is_empty()) else { return Ok(()) };
         std::fs::create_dir_all(&shelf).map_err(RunError::io(&shelf))?;
-        let mut body = Vec::with_capacity(self.fresh.len() * (KEY + self.width * 4));
-        self.fresh.iter().for_each(|(key, _)| body.extend_from_slice(key.as_bytes()));
-        let numbers = self.fresh.iter().flat_map(|(_, feature)| feature);
-        numbers.for_each(|number| body.extend_from_slice(&number.to_le_bytes()));
-        let digest = digest(self.width, self.fresh.len(), &body);
+        let (bytes, digest) = feature_file::to_bytes(self.width, &self.fresh);
         let path = shelf.join(format!("{}.{EXTENSION}", &digest.to_hex()[..16]));
         let temporary = shelf.join(format!("{}.{}.tmp", &digest.to_hex()[..16], std::process::id()));
         let written = File::create(&temporary).and_then(|mut file| {
-            file.write_all(MAGIC)?;
-            file.write_all(&(self.width as u64).to_le_bytes())?;
-            file.write_all(&(self.fresh.len() as u64).to_le_bytes())?;
-            file.write_all(digest.as_bytes())?;
-            file.write_all(&body)?;
+            file.write_all(&bytes)?;
             file.sync_all()
         });
         let renamed = written.and_then(|()| std::fs::rename(&temporary, &path));
@@ -180,7 +162,7 @@ pub fn cache_size(root: &Path) -> Result<CacheSize, RunError> {
     let mut size = CacheSize::default();
     for path in all_parts(root)? {
         let part = Mapped::open(&path).map_err(RunError::io(&path))?;
-        let (_, count) = checked_counts(&part, &path)?;
+        let (_, count) = checked_counts(&part).map_err(|reason| damaged(&path, reason))?;
         size.parts += 1;
         size.features += count as u64;
         size.bytes += part.len() as u64;
@@ -191,7 +173,7 @@ pub fn cache_size(root: &Path) -> Result<CacheSize, RunError> {
 /// Checks every part below `root` against its digest; comes back with those that are not as they were written.
 pub fn check_cache(root: &Path) -> Result<Vec<RunError>, RunError> {
     let check = |path: &PathBuf| match Mapped::open(path) {
-        Ok(part) => verified(&part, path).err(),
+        Ok(part) => verified(&part).err().map(|reason| damaged(path, reason)),
         Err(error) => Some(RunError::io(path)(error)),
     };
     Ok(all_parts(root)?.iter().filter_map(check).collect())
@@ -226,40 +208,6 @@ fn make_room(root: &Path, limit: u64, newest: &Path) -> Result<(), RunError> {
         total -= bytes;
     }
     Ok(())
-}
-
-fn digest(width: usize, count: usize, body: &[u8]) -> blake3::Hash {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&(width as u64).to_le_bytes()).update(&(count as u64).to_le_bytes()).update(body);
-    hasher.finalize()
-}
-
-/// Width and count as a part's header says.
-fn counts(part: &[u8]) -> (usize, usize) {
-    let number = |start: usize| u64::from_le_bytes(part[start..start + 8].try_into().expect("eight bytes")) as usize;
-    (number(8), number(16))
-}
-
-/// The same, once its length agrees.
-fn checked_counts(part: &[u8], path: &Path) -> Result<(usize, usize), RunError> {
-    if part.len() < HEADER || &part[..8] != MAGIC {
-        return Err(damaged(path, "expected a part of the cache of features, found another file".to_owned()));
-    }
-    let (width, count) = counts(part);
-    let expected = width.checked_mul(4).and_then(|row| row.checked_add(KEY)).and_then(|row| row.checked_mul(count));
-    match expected.and_then(|body| body.checked_add(HEADER)) {
-        Some(expected) if expected == part.len() => Ok((width, count)),
-        _ => Err(damaged(path, format!("expected {count} features of {width} numbers, found {} bytes", part.len()))),
-    }
-}
-
-/// The same, once every byte is as it was written.
-fn verified(part: &[u8], path: &Path) -> Result<(usize, usize), RunError> {
-    let (width, count) = checked_counts(part, path)?;
-    if digest(width, count, &part[HEADER..]).as_bytes()[..] != part[24..HEADER] {
-        return Err(damaged(path, "its content is not what was written".to_owned()));
-    }
-    Ok((width, count))
 }
 
 fn damaged(path: &Path, reason: String) -> RunError {

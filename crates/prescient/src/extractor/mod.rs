@@ -2,6 +2,7 @@
 
 mod convolution;
 pub mod feature_cache;
+pub(crate) mod feature_file;
 mod folded;
 mod identity;
 mod mlp;

@@ -15,6 +15,9 @@ use tch::{Device, Kind, Tensor};
 /// Photos read and looked at together.
 pub(crate) const CHUNK: usize = 64;
 
+/// A photo by the digest of its pixels, and the bytes that the network sees where its feature is not known yet.
+pub(crate) type Glimpse = (blake3::Hash, Option<Vec<u8>>);
+
 /// The features of one network in one view, as far as they are known.
 pub(crate) struct FrozenFeatures {
     cache: FeatureCache,
@@ -29,6 +32,11 @@ impl FrozenFeatures {
             None => FeatureCache::in_memory(width),
         };
         Ok(Self { cache })
+    }
+
+    /// Nothing is known, and nobody keeps what will be.
+    pub(crate) fn in_memory(network: &Network) -> Self {
+        Self { cache: FeatureCache::in_memory(network.width()) }
     }
 
     /// The features of `samples`, of length 1: `[samples, width]` on the host, and the digests of the photos. The task must be
@@ -46,15 +54,9 @@ impl FrozenFeatures {
         };
         let (mut values, mut photos) = (Vec::with_capacity(samples.len() * self.cache.width()), Vec::new());
         for samples in samples.chunks(CHUNK) {
-            let (cache, view) = (&self.cache, input.view());
-            let see = |sample: &Sample| {
-                let image = read(sample)?;
-                let photo = content(&image);
-                let pixels = (!cache.has(&photo)).then(|| rendered(&image, view));
-                Ok((photo, pixels))
-            };
-            let seen: Vec<(blake3::Hash, Option<Vec<u8>>)> =
-                samples.par_iter().map(see).collect::<Result<_, LearnError>>()?;
+            let (known, view) = (&*self, input.view());
+            let see = |sample: &Sample| Ok(known.glimpse(&read(sample)?, view));
+            let seen: Vec<Glimpse> = samples.par_iter().map(see).collect::<Result<_, LearnError>>()?;
             self.look(network, input, &seen)?;
             for (photo, _) in seen {
                 assert!(self.cache.append(&photo, &mut values), "it was just looked at");
@@ -62,17 +64,35 @@ impl FrozenFeatures {
             }
             observer.on_event(&Event::Step);
         }
-        self.cache.flush().map_err(LearnError::Cache)?;
+        self.keep()?;
         let features = Tensor::from_slice(&values).reshape([samples.len() as i64, self.cache.width() as i64]);
         Ok((features, photos))
     }
 
+    /// What is needed to know the feature of a photo.
+    pub(crate) fn glimpse(&self, image: &Image, view: View) -> Glimpse {
+        let photo = content(image);
+        let pixels = (!self.cache.has(&photo)).then(|| rendered(image, view));
+        (photo, pixels)
+    }
+
+    /// The feature of a photo, of length 1, once it was looked at.
+    pub(crate) fn feature(&self, photo: &blake3::Hash) -> Option<Vec<f32>> {
+        let mut values = Vec::with_capacity(self.cache.width());
+        self.cache.append(photo, &mut values).then_some(values)
+    }
+
+    /// Keeps what was looked at for another time.
+    pub(crate) fn keep(&mut self) -> Result<(), LearnError> {
+        self.cache.flush().map_err(LearnError::Cache)
+    }
+
     /// Looks at the photos that are not known yet.
-    fn look(
+    pub(crate) fn look(
         &mut self,
         network: &Network,
         input: &Preprocessing,
-        seen: &[(blake3::Hash, Option<Vec<u8>>)],
+        seen: &[Glimpse],
     ) -> Result<(), LearnError> {
         let new: Vec<(&blake3::Hash, &Vec<u8>)> =
             seen.iter().filter_map(|(photo, pixels)| Some((photo, pixels.as_ref()?))).collect();
@@ -104,7 +124,9 @@ fn rendered(image: &Image, view: View) -> Vec<u8> {
 fn about(network: &Network, input: &Preprocessing) -> Result<String, LearnError> {
     let (view, device) = (input.view(), if network.device().is_cuda() { "cuda" } else { "cpu" });
     let (digest, kind) = (network.digest()?, network.image_kind());
-    let exported = network.kind().provenance()?.map(|provenance| provenance.digest).unwrap_or_default();
+    // Weights are in the digest; where they were fetched to may be gone.
+    let provenance = network.kind().provenance();
+    let exported = provenance.ok().flatten().map(|provenance| provenance.digest).unwrap_or_default();
     let normalization = input.digest()?;
     Ok(format!(
         "1 {} {exported} {digest} {}/{} {normalization} mirrored unit {kind:?} {device}",

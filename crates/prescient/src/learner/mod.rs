@@ -5,7 +5,7 @@
 
 pub mod closed_form;
 mod evaluate;
-mod frozen;
+pub(crate) mod frozen;
 pub mod ghost;
 mod likeness;
 mod observer;

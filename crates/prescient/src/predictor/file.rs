@@ -1,6 +1,7 @@
 //! A predictor on disk, in the folder of its task: `predictor.json`, and `predictor.safetensors` with what scores are made from. The
 //! weights of `f` are those of the checkpoint beside it, `weights.safetensors`, and not written twice.
 
+use super::place::find;
 use super::{About, Head, Predictor};
 use crate::disk;
 use crate::engine::{Compute, TensorFile, write_tensors};
@@ -9,10 +10,10 @@ use crate::extractor::Network;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tch::Device;
 
-const ABOUT: &str = "predictor.json";
+pub(super) const ABOUT: &str = "predictor.json";
 const HEAD: &str = "predictor.safetensors";
 /// The checkpoint that has the weights of `f`.
 pub(crate) const WEIGHTS: &str = "weights.safetensors";
@@ -49,7 +50,8 @@ impl Predictor {
         std::fs::write(&path, text).map_err(RunError::io(&path))
     }
 
-    /// The model of a run after its last finished task, on the CPU. `run` may also be the folder of a task.
+    /// The model of a run after its last finished task, or of a project, on the CPU. `run` may also be the folder of a task, or a
+    /// version of a project, as in `shop@3`.
     pub fn load(run: impl AsRef<Path>) -> Result<Self, RunError> {
         Self::load_on(run.as_ref(), None, Device::Cpu)
     }
@@ -98,21 +100,5 @@ impl About {
             return Err("expected finite numbers".to_owned());
         }
         Ok(())
-    }
-}
-
-/// The folder of a task of the run, the last unless given.
-fn find(run: &Path, task: Option<usize>) -> Result<PathBuf, RunError> {
-    if task.is_none() && run.join(ABOUT).is_file() {
-        return Ok(run.to_owned());
-    }
-    let folder = |task: usize| run.join("tasks").join(format!("{task:02}"));
-    let finished = (1..).take_while(|&task| folder(task).join(ABOUT).is_file()).count();
-    if finished == 0 {
-        return Err(RunError::NotARun { path: run.to_owned(), missing: "tasks/01/predictor.json" });
-    }
-    match task.unwrap_or(finished) {
-        task if (1..=finished).contains(&task) => Ok(folder(task)),
-        task => Err(RunError::NoSuchTask { task, finished }),
     }
 }

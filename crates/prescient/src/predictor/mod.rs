@@ -10,6 +10,7 @@
 mod file;
 mod head;
 mod novelty;
+pub(crate) mod place;
 
 pub(crate) use file::{EXTRACTOR, WEIGHTS};
 pub use head::{Gaussian, Head, HeadKind};
@@ -92,6 +93,36 @@ pub struct Input {
     pub resize: u32,
     /// Mean and deviation of the pixels.
     pub normalization: Normalization,
+}
+
+/// What a predictor sees of an image.
+#[derive(Clone, Debug)]
+pub struct Crop(Vec<u8>);
+
+/// Makes crops of images for one predictor.
+#[derive(Clone, Copy, Debug)]
+pub struct Cropper {
+    view: View,
+    channels: Channels,
+}
+
+impl Cropper {
+    /// Grey or in colour: how images must be decoded.
+    pub fn channels(&self) -> Channels {
+        self.channels
+    }
+
+    /// What the predictor sees of an image.
+    pub fn crop(&self, image: &Image) -> Result<Crop, LearnError> {
+        let Self { view, channels } = self;
+        if image.channels != *channels {
+            let (expected, found) = (channels.to_string(), image.channels.to_string());
+            return Err(LearnError::Channels { expected, found });
+        }
+        let mut crop = Vec::with_capacity(view.bytes(*channels));
+        view.render(image, view.eval_crop(image.width, image.height), &mut crop);
+        Ok(Crop(crop))
+    }
 }
 
 /// The answer for one image: every class that can be the answer, the most probable first.
@@ -205,25 +236,25 @@ impl Predictor {
     /// # Ok::<(), prescient::error::Error>(())
     /// ```
     pub fn predict(&self, images: &[Image]) -> Result<Vec<Prediction>, LearnError> {
-        let channels = self.about.input.channels;
-        if channels == Channels::Features {
-            return Err(LearnError::NoImages);
+        let cropper = self.cropper()?;
+        let crops = images.par_iter().map(|image| cropper.crop(image)).collect::<Result<Vec<_>, _>>()?;
+        self.predict_crops(&crops)
+    }
+
+    /// What makes crops of images: on any thread, and before there is time to answer.
+    pub fn cropper(&self) -> Result<Cropper, LearnError> {
+        match self.about.input.channels {
+            Channels::Features => Err(LearnError::NoImages),
+            channels => Ok(Cropper { view: self.input.view(), channels }),
         }
-        if let Some(other) = images.iter().find(|image| image.channels != channels) {
-            return Err(LearnError::Channels { expected: channels.to_string(), found: other.channels.to_string() });
-        }
-        let mut answers = Vec::with_capacity(images.len());
-        for images in images.chunks(BATCH_SIZE) {
-            let view = self.input.view();
-            let crops: Vec<Vec<u8>> = images
-                .par_iter()
-                .map(|image| {
-                    let mut crop = Vec::with_capacity(view.bytes(channels));
-                    view.render(image, view.eval_crop(image.width, image.height), &mut crop);
-                    crop
-                })
-                .collect();
-            let pixels = self.input.normalize(self.input.upload(&crops.concat(), images.len()));
+    }
+
+    /// Answers for images that were cropped already. A crop takes a few hundred kilobytes, a photo many megabytes.
+    pub fn predict_crops(&self, crops: &[Crop]) -> Result<Vec<Prediction>, LearnError> {
+        let mut answers = Vec::with_capacity(crops.len());
+        for crops in crops.chunks(BATCH_SIZE) {
+            let bytes = crops.iter().map(|crop| crop.0.as_slice()).collect::<Vec<_>>().concat();
+            let pixels = self.input.normalize(self.input.upload(&bytes, crops.len()));
             answers.extend(self.ranked(&self.look(&pixels))?);
         }
         Ok(answers)
@@ -245,7 +276,7 @@ impl Predictor {
     }
 
     /// All classes for each feature `[batch, width]`, the most probable first.
-    fn ranked(&self, features: &Tensor) -> Result<Vec<Prediction>, LearnError> {
+    pub(crate) fn ranked(&self, features: &Tensor) -> Result<Vec<Prediction>, LearnError> {
         let rows = Vec::<Vec<f32>>::try_from(self.scores(features))?;
         let rank = |row: Vec<f32>| {
             if row.iter().any(|score| !score.is_finite()) {

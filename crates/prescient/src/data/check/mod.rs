@@ -3,6 +3,7 @@
 mod duplicates;
 mod inventory;
 mod jpeg;
+pub(crate) use jpeg::is_cut;
 mod quick;
 
 use crate::data::datasets::apy;

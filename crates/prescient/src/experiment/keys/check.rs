@@ -1,5 +1,6 @@
 //! Whether what a recipe writes is a key, and its value allowed.
 
+use crate::class::distance;
 use crate::experiment::keys::Allowed::{self, Choice, Flag, Number, Other, Text, Whole};
 use crate::experiment::keys::{KEYS, Key, OF_THE_GHOST_LEARNER};
 use std::ops::{Bound, RangeBounds};
@@ -131,21 +132,6 @@ fn nearest(name: &str) -> Option<&'static str> {
     let close = KEYS.iter().map(|key| (distance(key.name, name), key.name)).min().filter(|(far, _)| *far <= 3);
     let elsewhere = || KEYS.iter().find(|key| last(key.name) == last(name)).map(|key| key.name);
     close.map(|(_, name)| name).or_else(elsewhere)
-}
-
-/// How many letters have to be put in, taken out or changed.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, a) in a.chars().enumerate() {
-        let mut corner = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in b.iter().enumerate() {
-            let change = corner + usize::from(a != *b);
-            corner = row[j + 1];
-            row[j + 1] = change.min(corner + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
