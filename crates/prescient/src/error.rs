@@ -7,6 +7,7 @@ mod audit;
 mod compare;
 mod data;
 mod learn;
+mod processes;
 mod recipe;
 mod reproduce;
 mod run;
@@ -17,6 +18,7 @@ pub use audit::AuditError;
 pub use compare::CompareError;
 pub use data::DataError;
 pub use learn::LearnError;
+pub use processes::ProcessError;
 pub use recipe::RecipeError;
 pub use reproduce::ReproduceError;
 pub use run::RunError;
@@ -52,6 +54,9 @@ pub enum Error {
     /// See [`RunError`].
     #[error(transparent)]
     Run(#[from] RunError),
+    /// See [`ProcessError`].
+    #[error(transparent)]
+    Processes(#[from] ProcessError),
     /// See [`WeightsError`].
     #[error(transparent)]
     Weights(#[from] WeightsError),
@@ -88,10 +93,20 @@ impl Error {
             Error::Recipe(error) => error.hint(),
             Error::Learn(error) => error.hint(),
             Error::Run(error) => error.hint(),
+            Error::Processes(error) => error.hint(),
             Error::Weights(error) => error.hint(),
             Error::Audit(error) => error.hint(),
             Error::Compare(error) => error.hint(),
             Error::Reproduce(error) => error.hint(),
+        }
+    }
+
+    /// Whether it is only that another process failed, or was lost.
+    pub fn is_of_others(&self) -> bool {
+        match self {
+            Error::While { source, .. } => source.is_of_others(),
+            Error::Processes(_) | Error::Learn(LearnError::Processes(_)) => true,
+            _ => false,
         }
     }
 

@@ -59,6 +59,29 @@ impl Fitted {
     }
 }
 
+impl Fitted {
+    /// Its tensors, by name.
+    pub(super) fn tensors(&self) -> [(&'static str, &Tensor); 4] {
+        [("centre", &self.centre), ("whiten", &self.whiten), ("means", &self.means), ("lift", &self.lift)]
+    }
+
+    /// By name: the row of a class in the tensors.
+    pub(super) fn rows(&self) -> &HashMap<String, i64> {
+        &self.rows
+    }
+
+    /// From its parts; `read` finds a tensor by its name.
+    pub(super) fn from_parts(
+        (scale, offset): (f64, f64),
+        worth: Worth,
+        rows: HashMap<String, i64>,
+        read: impl Fn(&str) -> Result<Tensor, String>,
+    ) -> Result<Self, String> {
+        let (centre, whiten) = (read("centre")?, read("whiten")?);
+        Ok(Self { scale, offset, worth, rows, centre, whiten, means: read("means")?, lift: read("lift")? })
+    }
+}
+
 /// What is the same whatever the shrinkage.
 struct Given<'a> {
     seen: Vec<&'a str>,
