@@ -62,6 +62,30 @@ impl Fitted {
     }
 }
 
+impl Fitted {
+    /// Its tensors, by name.
+    pub(super) fn tensors(&self) -> [(&'static str, &Tensor); 4] {
+        [("centre", &self.centre), ("whiten", &self.whiten), ("means", &self.means), ("lift", &self.lift)]
+    }
+
+    /// By name: the row of a class in the tensors.
+    pub(super) fn rows(&self) -> &HashMap<String, i64> {
+        &self.rows
+    }
+
+    /// From its parts; `read` finds a tensor by its name.
+    pub(super) fn from_parts(
+        (scale, novelty, offset): (f64, Option<Novelty>, f64),
+        worth: Worth,
+        rows: HashMap<String, i64>,
+        read: impl Fn(&str) -> Result<Tensor, String>,
+    ) -> Result<Self, String> {
+        let (centre, whiten) = (read("centre")?, read("whiten")?);
+        let (means, lift) = (read("means")?, read("lift")?);
+        Ok(Self { scale, novelty, offset, worth, rows, centre, whiten, means, lift })
+    }
+}
+
 /// What is the same whatever the shrinkage.
 struct Given<'a> {
     seen: Vec<&'a str>,
