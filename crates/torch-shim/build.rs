@@ -32,6 +32,7 @@ fn main() {
         .debug(false)
         .file("cpp/shim.cpp")
         .file("cpp/kernels.cpp")
+        .file("cpp/script.cpp")
         .compile("torch_shim");
 }
 
