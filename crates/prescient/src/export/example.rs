@@ -9,7 +9,7 @@ struct Runtime {
     packages: &'static str,
     imports: &'static str,
     code: &'static str,
-    /// The lines of the card, with `batch` at hand.
+    /// The lines of the card that ask the model.
     lines: &'static str,
 }
 
@@ -22,14 +22,14 @@ impl Format {
                 imports: "import numpy\nimport onnxruntime\n",
                 code: include_str!("python/onnx.py"),
                 lines: "model = onnxruntime.InferenceSession(\"model.onnx\")\n\
-                        probabilities, scores = model.run(None, {\"@INPUT@\": batch})\n",
+                        probabilities, scores = model.run(None, {\"@INPUT@\": @BATCH@})\n",
             },
             Format::TorchScript => Runtime {
                 packages: "torch numpy",
                 imports: "import numpy\nimport torch\n",
                 code: include_str!("python/torchscript.py"),
                 lines: "model = torch.jit.load(\"model.pt\")\n\
-                        probabilities, scores = model(torch.from_numpy(batch))\n",
+                        probabilities, scores = model(torch.from_numpy(@BATCH@))\n",
             },
             Format::Safetensors => Runtime {
                 packages: "torch safetensors numpy",
@@ -68,28 +68,28 @@ pub(super) fn script(model: &Model, format: Format) -> String {
 
 /// Ten lines at most, which run as they stand in the exported folder.
 pub(super) fn lines(model: &Model, format: Format) -> String {
-    let shown = "known = \"seen\" if labels[best][\"seen\"] else \"not yet photographed\"\n\
-                 print(labels[best][\"class\"], float(probabilities[0][best]), known)\n";
+    const SHOWN: &str = "best = labels[int(probabilities[0].argmax())]\n\
+         print(best[\"class\"], float(probabilities[0].max()), \"seen\" if best[\"seen\"] else \"not yet photographed\")\n";
     let file = if is_rows(model) { "rows.npy" } else { "photo.jpg" };
     if format == Format::Safetensors {
         let one = if is_rows(model) { "" } else { "[None]" };
         return format!(
             "from predict import LABELS as labels, answer, read\n\
-             probabilities, scores = answer(read(\"{file}\"){one})\n\
-             best = int(probabilities[0].argmax())\n{shown}"
+             probabilities, scores = answer(read(\"{file}\"){one})\n{SHOWN}"
         );
     }
     let runtime = format.runtime();
     let module = runtime.packages.split(' ').next().unwrap_or_default();
     let input = &model.about.input;
     let (size, resize) = (input.size, input.resize);
+    let asked = |name: &str, batch: &str| runtime.lines.replace("@INPUT@", name).replace("@BATCH@", batch);
     if is_rows(model) {
         return format!(
             "import json, numpy, {module}\n\
-             labels = json.load(open(\"labels.json\"))\n\
-             batch = numpy.load(\"{file}\").astype(numpy.float32).reshape(-1, {size})\n\
-             {}best = int(probabilities[0].argmax())\n{shown}",
-            runtime.lines.replace("@INPUT@", "rows")
+             labels = json.load(open(\"labels.json\", encoding=\"utf-8\"))\n\
+             rows = numpy.load(\"{file}\").astype(numpy.float32).reshape(-1, {size})\n\
+             {}{SHOWN}",
+            asked("rows", "rows")
         );
     }
     let (mode, channels) = if input.channels == Channels::Rgb { ("RGB", 3) } else { ("L", 1) };
@@ -97,14 +97,12 @@ pub(super) fn lines(model: &Model, format: Format) -> String {
     format!(
         "import json, numpy, {module}\n\
          from PIL import Image, ImageOps\n\
-         labels = json.load(open(\"labels.json\"))\n\
+         labels = json.load(open(\"labels.json\", encoding=\"utf-8\"))\n\
          photo = ImageOps.exif_transpose(Image.open(\"{file}\")).convert(\"{mode}\")\n\
          (w, h), s = photo.size, min(photo.size){side}\n\
          photo = photo.resize(({size}, {size}), Image.BILINEAR, box=((w - s) / 2, (h - s) / 2, (w + s) / 2, (h + s) / 2))\n\
-         batch = numpy.array(photo).reshape(1, {size}, {size}, {channels})\n\
-         {}best = int(probabilities[0].argmax()); known = \"seen\" if labels[best][\"seen\"] else \"not yet photographed\"\n\
-         print(labels[best][\"class\"], float(probabilities[0][best]), known)\n",
-        runtime.lines.replace("@INPUT@", "pixels")
+         {}{SHOWN}",
+        asked("pixels", &format!("numpy.array(photo).reshape(1, {size}, {size}, {channels})"))
     )
 }
 

@@ -123,35 +123,53 @@ impl Writer {
 mod tests {
     use super::super::testing::{answers, assert_same, batch, kinds, plain, predictor};
     use super::*;
-    use crate::predictor::HeadKind;
+    use crate::data::Channels;
+    use crate::extractor::{ExtractorKind, TorchScript};
+    use crate::predictor::{HeadKind, Predictor};
     use tch::{CModule, IValue, no_grad};
 
     /// Saved, loaded, and asked: three images at once, and each by itself.
-    #[test]
-    fn every_extractor_and_head_answers_as_the_predictor_does() {
+    #[track_caller]
+    fn assert_answers_are_the_same(name: &str, predictor: &Predictor) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("model.pt");
+        write(&Model::of(predictor), &path).expect("it can be written");
+        let module = CModule::load(&path).expect("what was written can be read");
+        let ask = |batch: Tensor| {
+            let answer = no_grad(|| module.forward_is(&[IValue::Tensor(batch)])).expect("it runs");
+            let IValue::Tuple(parts) = answer else { panic!("two tensors: {answer:?}") };
+            parts.into_iter().map(|part| Tensor::try_from(part).expect("a tensor")).collect::<Vec<_>>()
+        };
+        let batch = batch(predictor);
+        let expected = answers(predictor, &batch);
+        let together = ask(batch.shallow_clone());
+        assert_same(name, &[plain(&together[0]), plain(&together[1])], &expected);
+        let mut apart = [Vec::new(), Vec::new()];
+        for image in 0..3 {
+            let parts = ask(batch.narrow(0, image, 1));
+            apart.iter_mut().zip(&parts).for_each(|(all, part)| all.extend(plain(part)));
+        }
+        assert_same(name, &apart, &expected);
+    }
+
+    #[test]
+    fn every_extractor_and_head_answers_as_the_predictor_does() {
         for (name, kind, channels) in kinds() {
             for head in [HeadKind::Cosine, HeadKind::Gaussian] {
-                let predictor = predictor(kind.clone(), channels, head);
-                write(&Model::of(&predictor), &path).expect("it can be written");
-                let module = CModule::load(&path).expect("what was written can be read");
-                let ask = |batch: Tensor| {
-                    let answer = no_grad(|| module.forward_is(&[IValue::Tensor(batch)])).expect("it runs");
-                    let IValue::Tuple(parts) = answer else { panic!("two tensors: {answer:?}") };
-                    parts.into_iter().map(|part| Tensor::try_from(part).expect("a tensor")).collect::<Vec<_>>()
-                };
-                let batch = batch(&predictor);
-                let (name, expected) = (format!("{name}, {head:?}"), answers(&predictor, &batch));
-                let together = ask(batch.shallow_clone());
-                assert_same(&name, &[plain(&together[0]), plain(&together[1])], &expected);
-                let mut apart = [Vec::new(), Vec::new()];
-                for image in 0..3 {
-                    let parts = ask(batch.narrow(0, image, 1));
-                    apart.iter_mut().zip(&parts).for_each(|(all, part)| all.extend(plain(part)));
-                }
-                assert_same(&name, &apart, &expected);
+                assert_answers_are_the_same(&format!("{name}, {head:?}"), &predictor(kind.clone(), channels, head));
             }
         }
+    }
+
+    #[test]
+    fn an_exported_network_goes_in_as_it_is_and_into_no_other_format() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/rows.pt");
+        let kind = ExtractorKind::TorchScript(TorchScript { path, normalization: Default::default() });
+        let predictor = predictor(kind, Channels::Rgb, HeadKind::Gaussian);
+        assert_answers_are_the_same("torchscript", &predictor);
+        let model = Model::of(&predictor);
+        assert!(matches!(super::super::weights::files(&model), Err(ExportError::NoWeights)));
+        #[cfg(feature = "onnx")]
+        assert!(matches!(super::super::onnx::bytes(&model, ""), Err(ExportError::NoOnnx)));
     }
 }

@@ -30,7 +30,8 @@ pub(crate) fn kinds() -> Vec<(&'static str, ExtractorKind, Channels)> {
 /// A predictor of five classes, three of them seen, for images of 20 pixels or rows of 20 numbers.
 pub(crate) fn predictor(kind: ExtractorKind, channels: Channels, head: HeadKind) -> Predictor {
     let size = 20;
-    let network = Network::new(kind.clone(), channels.count(), size, Compute::default(), Device::Cpu, 1);
+    let network = Network::pretrained(kind.clone(), channels.count(), size, Compute::default(), Device::Cpu, 1);
+    let network = network.expect("the files that it needs");
     with_seed(2, || stir(&network));
     let width = network.width() as i64;
     let parts = with_seed(3, || match head {
