@@ -2,7 +2,7 @@
 
 use crate::evaluation::{METRICS, Run, metrics};
 use crate::experiment::Record;
-use crate::report::worth;
+use crate::report::{probabilities, worth};
 use std::fmt::Write;
 
 /// The metrics that make the columns of the table of tasks.
@@ -54,6 +54,9 @@ pub fn text(record: &Record) -> String {
     if run.tasks.iter().any(|task| task.answers.unseen.is_some()) {
         out.push_str("\nguesses at classes still to come\n");
         out.push_str(&table(&guesses(&run)));
+    }
+    if let Some(believed) = probabilities::text(&run) {
+        let _ = write!(out, "\n{believed}");
     }
     if let Some(worth) = worth::text(record) {
         let _ = write!(out, "\n{worth}");
