@@ -50,10 +50,13 @@ fn usage(model: &Model, format: Format) -> String {
 fn interface(model: &Model) -> String {
     let input = &model.about.input;
     let (size, count, classes) = (input.size, input.channels.count(), model.classes());
+    let scores = match model.novelty {
+        Some(_) => "logarithms of the probabilities, less an offset for seen classes that was chosen for the most right answers".to_owned(),
+        None => format!("the probabilities are the softmax of {} times these", model.about.scale),
+    };
     let outputs = format!(
-        "| out | `probabilities` | float32 `[batch, {classes}]`, in the order of `labels.json`; each row adds up to 1 |\n\
-         | out | `scores` | float32 `[batch, {classes}]`: what the probabilities are the softmax of, before the factor {} |\n",
-        model.about.scale
+        "| out | `scores` | float32 `[batch, {classes}]`, in the order of `labels.json`: the best one is the answer; {scores} |\n\
+         | out | `probabilities` | float32 `[batch, {classes}]`: how probable the model finds each class; each row adds up to 1 |\n"
     );
     if is_rows(model) {
         return format!(
@@ -71,9 +74,8 @@ fn interface(model: &Model) -> String {
     format!(
         "| | name | what |\n| --- | --- | --- |\n\
          | in | `pixels` | uint8 `[batch, {size}, {size}, {count}]`: {middle}, scaled; {}, 0 to 255; any batch size |\n{outputs}\n\
-         Normalization is part of the model: give it bytes.{mirrored} Pillow's `resize` with `box` follows the definition that the model was trained with; Pillow \
-         rounds once more on the way, so pixels may differ by one level of 255. JPEG decoders differ by a few levels, too. Neither is \
-         likely to change an answer that is not a close call.\n",
+         Normalization is part of the model: give it bytes.{mirrored} Pillow's `resize` with `box` is the scaling that the model was trained with, but for a rounding on the way: about one value in eight is off by one \
+         level of 255. `predict.py` avoids that. Programs also decode JPEGs differently, by a few levels. Both can change the answer to a close call.\n",
         if count == 3 { "red, green, blue" } else { "grey" }
     )
 }

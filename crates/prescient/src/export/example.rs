@@ -68,8 +68,8 @@ pub(super) fn script(model: &Model, format: Format) -> String {
 
 /// Ten lines at most, which run as they stand in the exported folder.
 pub(super) fn lines(model: &Model, format: Format) -> String {
-    const SHOWN: &str = "best = labels[int(probabilities[0].argmax())]\n\
-         print(best[\"class\"], float(probabilities[0].max()), \"seen\" if best[\"seen\"] else \"not yet photographed\")\n";
+    const SHOWN: &str = "best = int(scores[0].argmax())\n\
+         print(labels[best][\"class\"], float(probabilities[0][best]), \"seen\" if labels[best][\"seen\"] else \"not yet photographed\")\n";
     let file = if is_rows(model) { "rows.npy" } else { "photo.jpg" };
     if format == Format::Safetensors {
         let one = if is_rows(model) { "" } else { "[None]" };

@@ -6,13 +6,14 @@
 //! ```
 //!
 //! Both heads are linear in `u`, so one layer does: for the cosine head `A` has the proxies at length 1; for the Gaussian one
-//! `A = (whiten μᵀ)ᵀ`, worked out in double precision, and `c` its centre. The offset of seen classes is in `b`.
+//! `A = (whiten μᵀ)ᵀ`, worked out in double precision, and `c` its centre. The offset of seen classes is in `b`; where a model has a
+//! [`Novelty`], it stands between the linear layer and both outputs, and the offset is taken off after it.
 
 use crate::data::{Channels, Normalization};
 use crate::engine::norm::unit_rows;
 use crate::extractor::layers::{Conv, EPSILON, Layers, Then};
 use crate::extractor::{ExtractorKind, Network};
-use crate::predictor::{About, Head, HeadKind, Input, Predictor};
+use crate::predictor::{About, Head, HeadKind, Input, Novelty, Predictor};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tch::{Device, Kind, Tensor, no_grad};
@@ -23,6 +24,8 @@ pub(super) struct Model {
     pub(super) body: Body,
     pub(super) width: i64,
     pub(super) head: Linear,
+    /// How scores become probabilities where classes without photos have a way of their own.
+    pub(super) novelty: Option<Apart>,
     /// What pixels are multiplied by, and what is added then, for each channel; none where rows come in.
     pub(super) pixels: Option<[Vec<f32>; 2]>,
     /// Whether the mirror image is looked at as well.
@@ -35,6 +38,12 @@ pub(super) enum Body {
     Steps(Layers, BTreeMap<String, Tensor>),
     /// A TorchScript file.
     File(PathBuf),
+}
+
+/// A [`Novelty`], and what is taken off the scores that it makes, `[classes]`.
+pub(super) struct Apart {
+    pub(super) novelty: Novelty,
+    pub(super) offset: Tensor,
 }
 
 /// `A (u − c) + b`, all in single precision.
@@ -52,10 +61,14 @@ impl Model {
         let (about, network) = (predictor.about().clone(), predictor.network());
         let Input { channels, normalization, .. } = about.input;
         let is_rows = channels == Channels::Features;
+        let novelty = about.novelty.filter(|_| !predictor.future().is_empty());
+        let offset = offset(&about, predictor.head().rows().size()[0]);
+        let (inside, after) = if novelty.is_some() { (offset.zeros_like(), offset) } else { (offset, Tensor::new()) };
         Self {
             body: Body::of(network),
             width: network.width() as i64,
-            head: no_grad(|| Linear::of(predictor.head(), &about)),
+            head: no_grad(|| Linear::of(predictor.head(), &inside)),
+            novelty: novelty.map(|novelty| Apart { novelty, offset: after.to_kind(Kind::Float) }),
             pixels: (!is_rows).then(|| affine(normalization, channels)),
             mirrored: !is_rows && predictor.head().kind() == HeadKind::Gaussian,
             about,
@@ -83,7 +96,7 @@ impl Body {
 }
 
 impl Linear {
-    fn of(head: &Head, about: &About) -> Self {
+    fn of(head: &Head, offset: &Tensor) -> Self {
         let double = |tensor: &Tensor| tensor.to_device(Device::Cpu).to_kind(Kind::Double);
         let (centre, weight, bias) = match head {
             Head::Cosine(proxies) => {
@@ -96,12 +109,16 @@ impl Linear {
                 (Some(double(&gaussian.centre)), weight, double(&gaussian.bias))
             }
         };
-        let offset = f64::from(about.calibration.own.unwrap_or(0.0));
-        let less: Vec<f64> =
-            (0..bias.size()[0] as usize).map(|slot| if slot < about.seen { offset } else { 0.0 }).collect();
         let single = |tensor: Tensor| tensor.to_kind(Kind::Float).contiguous();
-        Self { centre: centre.map(single), weight: single(weight), bias: single(bias - Tensor::from_slice(&less)) }
+        Self { centre: centre.map(single), weight: single(weight), bias: single(bias - offset) }
     }
+}
+
+/// What is taken off the score of each class.
+fn offset(about: &About, classes: i64) -> Tensor {
+    let own = f64::from(about.calibration.own.unwrap_or(0.0));
+    let less = |slot: usize| if slot < about.seen { own } else { 0.0 };
+    Tensor::from_slice(&(0..classes as usize).map(less).collect::<Vec<_>>())
 }
 
 /// Normalization of pixels from 0 to 255 as a factor and a summand.

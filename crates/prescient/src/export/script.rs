@@ -3,6 +3,7 @@
 use super::model::{Body, Model, folded};
 use crate::error::ExportError;
 use crate::extractor::layers::{Layer, Step};
+use crate::predictor::Novelty;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -114,6 +115,23 @@ impl Writer {
         let weight = self.tensor("head.weight", &model.head.weight)?;
         let bias = self.tensor("head.bias", &model.head.bias)?;
         self.line("scores", &format!("torch.linear(u, {weight}, {bias})"));
+        if let Some(apart) = &model.novelty {
+            let (Novelty { scale: new, bias, slope }, seen) = (apart.novelty, model.about.seen);
+            let [new, bias, slope] = [new, bias, slope].map(f64::from);
+            let offset = self.tensor("head.offset", &apart.offset)?;
+            self.line("old", &format!("torch.slice(scores, 1, 0, {seen})"));
+            self.line("new", &format!("torch.slice(scores, 1, {seen})"));
+            self.line(
+                "odds",
+                &format!("torch.logsumexp(new * {scale:?}, [1], True) - torch.logsumexp(old * {scale:?}, [1], True)"),
+            );
+            self.line("odds", &format!("odds * {slope:?} + {bias:?}"));
+            self.line("old", &format!("torch.log_softmax(old * {scale:?}, 1) + torch.log_sigmoid(-odds)"));
+            self.line("new", &format!("torch.log_softmax(new * {new:?}, 1) + torch.log_sigmoid(odds)"));
+            self.line("all", "torch.cat([old, new], 1)");
+            self.source.push_str(&format!("    return torch.exp(all), all - {offset}\n"));
+            return Ok(());
+        }
         self.source.push_str(&format!("    return torch.softmax(scores * {scale:?}, 1), scores\n"));
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::model::{Body, Model};
 use crate::engine::tensor_bytes;
 use crate::error::ExportError;
 use crate::extractor::layers::{EPSILON, Step};
+use crate::predictor::Novelty;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -22,6 +23,9 @@ struct Description<'a> {
     mirrored: bool,
     /// What scores are multiplied by before the softmax.
     scale: f64,
+    /// How classes without photos get their probabilities, where that is in a way of their own: see `predict.py`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    novelty: Option<Novelty>,
 }
 
 /// The bytes of `model.safetensors`, and the text of `model.json`.
@@ -33,6 +37,7 @@ pub(super) fn files(model: &Model) -> Result<(Vec<u8>, String), ExportError> {
         ("weight", Some(&model.head.weight)),
         ("bias", Some(&model.head.bias)),
         ("centre", model.head.centre.as_ref()),
+        ("offset", model.novelty.as_ref().map(|apart| &apart.offset)),
     ];
     let head = head.into_iter().filter_map(|(name, tensor)| Some((format!("head.{name}"), tensor?.shallow_clone())));
     tensors.extend(head);
@@ -43,6 +48,7 @@ pub(super) fn files(model: &Model) -> Result<(Vec<u8>, String), ExportError> {
         norm_epsilon: EPSILON,
         mirrored: model.mirrored,
         scale: f64::from(model.about.scale),
+        novelty: model.novelty.as_ref().map(|apart| apart.novelty),
     };
     Ok((tensor_bytes(&tensors), super::json(&description)))
 }

@@ -4,7 +4,7 @@ mod message;
 #[cfg(test)]
 mod tests;
 
-use super::model::{Body, Model, folded};
+use super::model::{Apart, Body, Model, folded};
 use crate::data::Channels;
 use crate::error::ExportError;
 use crate::extractor::layers::{Layer, Step};
@@ -198,10 +198,48 @@ impl Graph {
         }
         let weight = self.tensor("head.weight", &model.head.weight);
         let bias = self.tensor("head.bias", &model.head.bias);
-        self.named("scores", "Gemm", &[&unit, &weight, &bias], vec![integer("transB", 1)]);
         let scale = self.number("head.scale", f64::from(model.about.scale));
+        if let Some(apart) = &model.novelty {
+            let scores = self.node("Gemm", &[&unit, &weight, &bias], vec![integer("transB", 1)]);
+            return self.apart(apart, &scores, &scale, [model.about.seen as i64, model.classes() as i64]);
+        }
+        self.named("scores", "Gemm", &[&unit, &weight, &bias], vec![integer("transB", 1)]);
         let scaled = self.node("Mul", &["scores", &scale], Vec::new());
         self.named("probabilities", "Softmax", &[&scaled], vec![integer("axis", 1)]);
+    }
+}
+
+/// Probabilities of classes with photos and without, each kind in its way.
+impl Graph {
+    fn apart(&mut self, apart: &Apart, scores: &str, eta: &str, [seen, classes]: [i64; 2]) {
+        let novelty = apart.novelty;
+        let numbers = [("scale", novelty.scale), ("slope", novelty.slope), ("bias", novelty.bias)];
+        let [scale, slope, bias] =
+            numbers.map(|(name, value)| self.number(&format!("novelty.{name}"), f64::from(value)));
+        let places = [("start", 0), ("seen", seen), ("classes", classes), ("axis", 1)];
+        let [start, middle, end, axis] =
+            places.map(|(name, value)| self.integers(&format!("novelty.{name}"), &[value]));
+        let old = self.node("Slice", &[scores, &start, &middle, &axis], Vec::new());
+        let new = self.node("Slice", &[scores, &middle, &end, &axis], Vec::new());
+        let old = self.node("Mul", &[&old, eta], Vec::new());
+        let new_at_eta = self.node("Mul", &[&new, eta], Vec::new());
+        let [of_old, of_new] = [&old, &new_at_eta].map(|scores| {
+            self.node("ReduceLogSumExp", &[scores], vec![integers("axes", &[1]), integer("keepdims", 1)])
+        });
+        let odds = self.node("Sub", &[&of_new, &of_old], Vec::new());
+        let odds = self.node("Mul", &[&odds, &slope], Vec::new());
+        let odds = self.node("Add", &[&odds, &bias], Vec::new());
+        // −log σ(−x) = log(1 + eˣ).
+        let against = self.node("Neg", &[&odds], Vec::new());
+        let [not_old, not_new] = [&odds, &against].map(|odds| self.node("Softplus", &[odds], Vec::new()));
+        let new = self.node("Mul", &[&new, &scale], Vec::new());
+        let [old, new] = [&old, &new].map(|scores| self.node("LogSoftmax", &[scores], vec![integer("axis", 1)]));
+        let old = self.node("Sub", &[&old, &not_old], Vec::new());
+        let new = self.node("Sub", &[&new, &not_new], Vec::new());
+        let all = self.node("Concat", &[&old, &new], vec![integer("axis", 1)]);
+        self.named("probabilities", "Exp", &[&all], Vec::new());
+        let offset = self.tensor("head.offset", &apart.offset);
+        self.named("scores", "Sub", &[&all, &offset], Vec::new());
     }
 }
 

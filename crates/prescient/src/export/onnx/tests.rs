@@ -48,8 +48,12 @@ fn carry_out(node: &Node, inputs: &[&Tensor]) -> Tensor {
         "Div" => x / inputs[1],
         "Max" => x.maximum(inputs[1]),
         "Slice" => {
-            assert_eq!([whole(1), whole(2), whole(4)], [[-1], [i64::MIN], [-1]], "from the last to the first");
-            x.flip(whole(3))
+            let (start, end, axis) = (whole(1)[0], whole(2)[0], whole(3)[0]);
+            if inputs.len() == 4 {
+                return x.narrow(axis, start, end - start);
+            }
+            assert_eq!((start, end, whole(4)[0]), (-1, i64::MIN, -1), "from the last to the first");
+            x.flip([axis])
         }
         "Concat" => Tensor::cat(inputs, one("axis").expect("an axis")),
         "Reshape" => x.reshape(whole(1)),
@@ -71,6 +75,11 @@ fn carry_out(node: &Node, inputs: &[&Tensor]) -> Tensor {
         "MaxPool" => x.max_pool2d(several("kernel_shape"), several("strides"), padding(), [1, 1], false),
         "GlobalAveragePool" => x.mean_dim([2i64, 3].as_slice(), true, Kind::Float),
         "Flatten" => x.flatten(one("axis").expect("an axis"), -1),
+        "ReduceLogSumExp" => x.logsumexp(several("axes").as_slice(), one("keepdims") == Some(1)),
+        "LogSoftmax" => x.log_softmax(one("axis").expect("an axis"), Kind::Float),
+        "Neg" => x.neg(),
+        "Softplus" => (x.exp() + 1.0).log(),
+        "Exp" => x.exp(),
         "Softmax" => x.softmax(one("axis").expect("an axis"), Kind::Float),
         other => panic!("`{other}` is not known"),
     }

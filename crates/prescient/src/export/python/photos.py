@@ -14,10 +14,10 @@ def read(path):
         photo = photo.convert("L")
     size, (width, height) = INPUT["size"], photo.size
     side = min(width, height) * size / INPUT["resize"]
-    left, top = (width - side) / 2, (height - side) / 2
-    if (width, height, side) != (size, size, size):
-        photo = photo.resize((size, size), Image.BILINEAR, box=(left, top, left + side, top + side))
-    return numpy.asarray(photo).reshape(size, size, -1)
+    box = ((width - side) / 2, (height - side) / 2, (width + side) / 2, (height + side) / 2)
+    # In numbers with a fraction, so that nothing is rounded but the result.
+    planes = [plane.convert("F").resize((size, size), Image.BILINEAR, box=box) for plane in photo.split()]
+    return numpy.floor(numpy.stack(planes, 2) + 0.5).clip(0, 255).astype(numpy.uint8)
 
 
 def batches(paths, count=32):

@@ -1,4 +1,4 @@
-"""Classifies @INPUTS@ with the model in this folder: the three most probable classes of each.
+"""Classifies @INPUTS@ with the model in this folder: the three best classes of each.
 
     pip install @PACKAGES@
     python predict.py @ARGUMENTS@
@@ -25,10 +25,10 @@ INPUT = json.loads((HERE / "preprocessing.json").read_text(encoding="utf-8"))
 
 def main():
     for name, batch in batches(sys.argv[1:]):
-        for one, row in zip(name, answer(batch)[0]):
-            for place in row.argsort()[::-1][:3]:
+        for one, probabilities, scores in zip(name, *answer(batch)):
+            for place in scores.argsort()[::-1][:3]:
                 known = "seen" if LABELS[place]["seen"] else "not yet photographed"
-                print(f"{one}\t{LABELS[place]['class']}\t{row[place]:.4f}\t{known}")
+                print(f"{one}\t{LABELS[place]['class']}\t{probabilities[place]:.4f}\t{known}")
 
 
 if __name__ == "__main__":

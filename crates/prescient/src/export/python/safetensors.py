@@ -45,4 +45,13 @@ def answer(batch):
         h = (features(x) + features(x.flip(3))) / 2 if MODEL["mirrored"] else features(x)
         u = h / h.square().sum(1, keepdim=True).clamp_min(1e-12).sqrt() - TENSORS.get("head.centre", torch.zeros(1))
         scores = functional.linear(u, TENSORS["head.weight"], TENSORS["head.bias"])
-        return [torch.softmax(scores * MODEL["scale"], 1).numpy(), scores.numpy()]
+        if "novelty" not in MODEL:
+            return [torch.softmax(scores * MODEL["scale"], 1).numpy(), scores.numpy()]
+        scale, novelty, count = MODEL["scale"], MODEL["novelty"], sum(label["seen"] for label in LABELS)
+        old, new = scores[:, :count], scores[:, count:]
+        odds = (new * scale).logsumexp(1, keepdim=True) - (old * scale).logsumexp(1, keepdim=True)
+        odds = odds * novelty["slope"] + novelty["bias"]
+        old = (old * scale).log_softmax(1) + functional.logsigmoid(-odds)
+        new = (new * novelty["scale"]).log_softmax(1) + functional.logsigmoid(odds)
+        scores = torch.cat([old, new], 1)
+        return [scores.exp().numpy(), (scores - TENSORS["head.offset"]).numpy()]
