@@ -37,6 +37,7 @@ fn main() {
         .define("USE_C10D_GLOO", None)
         .flag("-idirafter")
         .flag("cpp/without-gloo")
+        .file("cpp/script.cpp")
         .compile("torch_shim");
 }
 

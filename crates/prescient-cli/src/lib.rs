@@ -8,6 +8,7 @@ mod data;
 mod demo;
 mod device;
 mod drawings;
+mod export;
 pub mod fetch;
 mod inspect;
 mod interrupt;
@@ -54,6 +55,8 @@ enum Verb {
     Run(run::Run),
     /// Classify photos with a trained model
     Predict(predict::Predict),
+    /// Write a model for other programs: ONNX, TorchScript or safetensors, in a folder that explains itself
+    Export(export::Export),
     /// Show what runs found, from their folders alone: as tables, as figures, or as a page
     Report(report::Report),
     /// Compare models over seeds: paired differences, intervals, and a verdict
@@ -92,6 +95,7 @@ pub fn main() -> ExitCode {
         Verb::Demo(verb) => verb.run(),
         Verb::Run(verb) => verb.run(),
         Verb::Predict(verb) => verb.run(),
+        Verb::Export(verb) => verb.run(),
         Verb::Report(verb) => verb.run(),
         Verb::Compare(verb) => verb.run(),
         Verb::Reproduce(verb) => verb.run(),

@@ -6,6 +6,7 @@
 mod audit;
 mod compare;
 mod data;
+mod export;
 mod learn;
 mod project;
 mod processes;
@@ -18,6 +19,7 @@ mod weights;
 pub use audit::AuditError;
 pub use compare::CompareError;
 pub use data::DataError;
+pub use export::ExportError;
 pub use learn::LearnError;
 pub use project::ProjectError;
 pub use processes::ProcessError;
@@ -74,6 +76,9 @@ pub enum Error {
     /// See [`ReproduceError`].
     #[error(transparent)]
     Reproduce(#[from] ReproduceError),
+    /// See [`ExportError`].
+    #[error(transparent)]
+    Export(#[from] ExportError),
 }
 
 /// Says what was being done when an error came up.
@@ -104,6 +109,7 @@ impl Error {
             Error::Audit(error) => error.hint(),
             Error::Compare(error) => error.hint(),
             Error::Reproduce(error) => error.hint(),
+            Error::Export(error) => error.hint(),
         }
     }
 

@@ -138,4 +138,10 @@ unsafe extern "C" {
     pub(crate) fn shim_group_barrier(group: *mut c_void) -> c_int;
     pub(crate) fn shim_group_close(group: *mut c_void);
     pub(crate) fn shim_leave(code: c_int);
+    pub(crate) fn shim_script_new(name: *const c_char, module: *mut *mut c_void) -> c_int;
+    pub(crate) fn shim_script_buffer(module: *mut c_void, name: *const c_char, tensor: *const C_tensor) -> c_int;
+    pub(crate) fn shim_script_part(module: *mut c_void, name: *const c_char, path: *const c_char) -> c_int;
+    pub(crate) fn shim_script_define(module: *mut c_void, source: *const c_char) -> c_int;
+    pub(crate) fn shim_script_save(module: *mut c_void, path: *const c_char) -> c_int;
+    pub(crate) fn shim_script_free(module: *mut c_void);
 }

@@ -10,6 +10,7 @@
 //! | [`Graph`], [`keeping_grad_mode`] | work recorded once, started again with one call; gradients as before where that fails |
 //! | [`norm`], [`add_bias`], [`pod`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
 //! | [`set_deterministic`], [`tune`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
+//! | [`Script`] | a TorchScript module made from source and tensors: tch can only trace one, whose weights are stuck where they are |
 //! | [`upload`] | bytes to a device without a copy on the way |
 //! | [`Store`], [`Group`], [`leave`] | several processes with one result: libtorch's own store and Gloo |
 //! | [`peak_memory`], [`peak_ram`], [`total_ram`] | what a run needs of a machine |
@@ -31,6 +32,7 @@ mod memory;
 mod optimizer;
 mod process;
 mod processes;
+mod script;
 mod upload;
 
 pub use aside::side_by_side;
@@ -45,4 +47,5 @@ pub use memory::{peak_memory, peak_ram, reset_peak_memory, total_ram};
 pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};
 pub use process::tune_process;
 pub use processes::{Group, Store, leave};
+pub use script::Script;
 pub use upload::upload;

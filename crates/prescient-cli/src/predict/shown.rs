@@ -26,6 +26,7 @@ pub(super) struct Answer {
 struct Class {
     class: String,
     probability: f32,
+    score: f32,
     seen: bool,
 }
 
@@ -34,6 +35,7 @@ impl Answer {
         let class = |guess: &prescient::predictor::Guess| Class {
             class: predictor.class(guess.slot).to_owned(),
             probability: guess.probability,
+            score: guess.score,
             seen: predictor.is_seen(guess.slot),
         };
         Self { image: image.to_owned(), predictions: prediction.guesses.iter().take(top).map(class).collect() }
@@ -129,7 +131,12 @@ mod tests {
     use super::*;
 
     fn answer() -> Answer {
-        let class = |class: &str, probability, seen| Class { class: class.to_owned(), probability, seen };
+        let class = |class: &str, probability, seen| Class {
+            class: class.to_owned(),
+            probability,
+            score: 2.0 * probability,
+            seen,
+        };
         Answer { image: "a, b.jpg".to_owned(), predictions: vec![class("lion", 0.9, true), class("ox", 0.1, false)] }
     }
 
@@ -159,6 +166,7 @@ mod tests {
         let line: serde_json::Value = serde_json::from_str(&written(Form::Jsonl)).expect("JSON");
         assert_eq!(line["image"], "a, b.jpg");
         assert_eq!(line["predictions"][1]["class"], "ox");
+        assert_eq!(line["predictions"][1]["score"], 0.2);
         assert_eq!(line["predictions"][1]["seen"], false);
     }
 }

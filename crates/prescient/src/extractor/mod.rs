@@ -5,6 +5,7 @@ pub mod feature_cache;
 pub(crate) mod feature_file;
 mod folded;
 mod identity;
+pub mod layers;
 mod mlp;
 mod mobilenet;
 mod network;
@@ -25,6 +26,7 @@ pub use resnet50::ResNet50;
 pub use small_cnn::SmallCnn;
 pub use torchscript::{NormalizationName, TorchScript};
 
+use layers::Layers;
 use serde::{Deserialize, Serialize};
 use tch::nn::Path;
 use tch::{Kind, Tensor};
@@ -50,6 +52,11 @@ pub trait Extractor: Send {
     /// The same as it is now, in numbers of `kind`, made for looking only: what is the same for every image is worked out
     /// beforehand. None where there is nothing to gain.
     fn folded(&self, _kind: Kind) -> Option<Box<dyn Extractor>> {
+        None
+    }
+
+    /// What it computes, step by step; none where only its file knows, or where it is folded already.
+    fn layers(&self) -> Option<Layers> {
         None
     }
 

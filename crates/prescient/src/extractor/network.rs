@@ -2,6 +2,7 @@
 
 use crate::engine::{Compute, Layout, Precision, TensorFile, with_seed};
 use crate::error::{RunError, WeightsError};
+use crate::extractor::layers::Layers;
 use crate::extractor::{Extractor, ExtractorKind, Representation, torchscript};
 use std::collections::BTreeMap;
 use tch::nn::VarStore;
@@ -173,6 +174,11 @@ impl Network {
             4 => no_grad(|| (seen + self.forward_eval(&images.flip([3i64])).features) * 0.5),
             _ => seen,
         }
+    }
+
+    /// What it computes, step by step, with the names of [`variables`](Self::variables); none for an exported network.
+    pub(crate) fn layers(&self) -> Option<Layers> {
+        self.extractor.layers()
     }
 
     /// A digest of its weights: two networks of one kind with the same digest see the same.

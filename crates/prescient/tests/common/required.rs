@@ -1,11 +1,11 @@
-//! What some tests need and not every machine has: a GPU, a browser, real data, pretrained weights. Without it they are skipped, and say so;
-//! `PRESCIENT_REQUIRE=gpu,browser,data,weights` names what must be there, and turns skipping into a failure.
+//! What some tests need and not every machine has: a GPU, a browser, real data, pretrained weights, a Python with onnxruntime or torch. Without it they are skipped, and say so;
+//! `PRESCIENT_REQUIRE=gpu,browser,data,weights,onnxruntime,torch` names what must be there, and turns skipping into a failure.
 #![allow(dead_code, unreachable_pub, missing_docs)]
 
 use std::path::{Path, PathBuf};
 
 /// What can be named.
-const NAMES: [&str; 4] = ["gpu", "browser", "data", "weights"];
+const NAMES: [&str; 6] = ["gpu", "browser", "data", "weights", "onnxruntime", "torch"];
 
 /// Says that the test, or a part of it, is skipped for want of `what`.
 ///
