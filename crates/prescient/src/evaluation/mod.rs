@@ -2,6 +2,7 @@
 
 mod likeness;
 pub mod metrics;
+mod promise;
 mod scatter;
 pub mod statistics;
 mod trade;
@@ -9,6 +10,7 @@ mod worth;
 
 pub use likeness::{Inspection, Likeness};
 pub use metrics::{METRICS, Metric};
+pub use promise::Promise;
 pub use scatter::{Points, Scatter, Zone};
 pub use trade::{Trade, harmonic};
 pub use worth::{Misleading, SourceWorth, Worth};

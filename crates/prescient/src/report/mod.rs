@@ -9,6 +9,7 @@ mod json;
 mod kinds;
 mod page;
 pub mod paper;
+mod promise;
 mod runs;
 mod side;
 mod tables;

@@ -54,6 +54,8 @@ pub struct ClosedFormSettings {
     pub normalization: Normalization,
     /// Speed, not results.
     pub compute: Compute,
+    /// Whether classes still to come are known by their actual photos instead of ghosts: an oracle.
+    pub oracle: bool,
 }
 
 /// Learns in closed form.
@@ -84,32 +86,40 @@ impl ClosedFormLearner {
         Ok(Self { settings, sealed, network, input, information, features: None, sums, memory })
     }
 
-    /// Adds the photos of the task to the sums.
-    fn add(&mut self, data: &TaskData, observer: &mut dyn Observer) -> Result<(), LearnError> {
+    /// Adds the photos `samples` to `sums`.
+    fn add(
+        &mut self,
+        sums: &mut Sums,
+        (data, samples): (&TaskData, &[Sample]),
+        observer: &mut dyn Observer,
+    ) -> Result<(), LearnError> {
         data.enter("extract");
-        let samples = data.present();
         observer.on_event(&Event::StageStarted { stage: "extract", steps: samples.len().div_ceil(CHUNK) });
         if self.features.is_none() {
             self.features = Some(FrozenFeatures::open(&self.network, &self.input)?);
         }
         let known = self.features.as_mut().expect("just opened");
         let eye = (&self.network, &self.input);
-        let (features, photos) = known.of(eye, (data, Usage::Learn), &samples, observer)?;
-        for (class, rows) in by_class(&samples) {
+        let (features, photos) = known.of(eye, (data, Usage::Learn), samples, observer)?;
+        for (class, rows) in by_class(samples) {
             let places: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
             let photos: Vec<[u8; 32]> = rows.iter().map(|&row| *photos[row].as_bytes()).collect();
             let name = self.sealed.catalogue().name(class);
-            self.sums.add(name, &features.index_select(0, &Tensor::from_slice(&places)), &photos)?;
+            sums.add(name, &features.index_select(0, &Tensor::from_slice(&places)), &photos)?;
         }
         Ok(())
     }
 
     /// What answers after `task`.
-    fn predictor(&self, task: Task<'_>, fitted: &Fitted) -> Result<Predictor, LearnError> {
+    fn predictor(&self, task: Task<'_>, sums: &Sums, fitted: &Fitted) -> Result<Predictor, LearnError> {
         let ClosedFormSettings { extractor, view, normalization, compute, .. } = &self.settings;
         let (scenario, catalogue) = (task.scenario(), self.sealed.catalogue());
         let classes: Vec<String> = scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect();
-        let competing = if fitted.guesses() { classes.len() } else { task.seen().len() };
+        let competing = match fitted.guesses() {
+            true => classes.len(),
+            // Those that have photos: the seen ones, and for an oracle those to come.
+            false => classes.iter().take_while(|name| sums.classes().contains_key(*name)).count(),
+        };
         let head = Head::Gaussian(fitted.head(&classes[..competing]));
         let about = About {
             task: task.number(),
@@ -145,14 +155,21 @@ impl Learner for ClosedFormLearner {
         let sealed = self.sealed.clone();
         let task = sealed.scenario().task(data.number());
         observer.on_event(&Event::TaskStarted { task: task.number(), of: task.scenario().tasks() });
-        self.add(data, observer)?;
+        let mut sums = std::mem::replace(&mut self.sums, Sums::new(self.network.width(), false));
+        self.add(&mut sums, (data, &data.present()), observer)?;
+        let mut with_future = self.settings.oracle.then(|| sums.copied());
+        if let Some(all) = &mut with_future {
+            self.add(all, (data, &data.future_of_an_oracle()), observer)?;
+        }
+        self.sums = sums;
+        let sums = with_future.as_ref().unwrap_or(&self.sums);
         data.enter("fit");
         observer.on_event(&Event::StageStarted { stage: "fit", steps: 1 });
-        let fitted = fit(&self.sums, &self.information, self.settings.target)?;
+        let fitted = fit(sums, &self.information, self.settings.target)?;
         observer.on_event(&Event::Step);
         let worth = Worth { task: task.number(), ..fitted.worth.clone() };
         observer.on_event(&Event::Fitted { worth: &worth });
-        self.predictor(task, &fitted)
+        self.predictor(task, sums, &fitted)
     }
 
     fn memory(&self) -> &Memory {
