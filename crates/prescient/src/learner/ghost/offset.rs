@@ -77,20 +77,19 @@ pub(super) fn seen_accuracy(seen: &[Asked], offset: f32) -> f64 {
     mean(by_class(seen, |margin| margin >= offset).into_values().collect::<Vec<_>>().into_iter())
 }
 
-/// The largest offset at which seen classes lose at most the share `drop` of their right answers, averaged over classes. None
-/// where there is none to lose.
+/// The largest offset at which the accuracy over seen classes falls by at most the share `drop` of itself. None where there is none
+/// to lose.
 pub(super) fn price(seen: &[Asked], drop: f64) -> Option<f32> {
     let mut of_class: BTreeMap<Slot, f64> = BTreeMap::new();
-    let right = || seen.iter().filter(|asked| asked.right);
-    right().for_each(|asked| *of_class.entry(asked.class).or_default() += 1.0);
-    let classes = of_class.len() as f64;
-    let mut margins: Vec<(f32, f64)> =
-        right().map(|asked| (asked.margin, 1.0 / (of_class[&asked.class] * classes))).collect();
-    margins.sort_by(|a, b| a.0.total_cmp(&b.0));
+    seen.iter().for_each(|asked| *of_class.entry(asked.class).or_default() += 1.0);
+    let share = |asked: &Asked| (asked.margin, 1.0 / (of_class[&asked.class] * of_class.len() as f64));
+    let mut right: Vec<(f32, f64)> = seen.iter().filter(|asked| asked.right).map(share).collect();
+    right.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let most = drop * right.iter().map(|(_, share)| share).sum::<f64>();
     let mut lost = 0.0;
-    let first_kept = margins.iter().find(|(_, share)| {
+    let first_kept = right.iter().find(|(_, share)| {
         lost += share;
-        lost > drop + 1e-9
+        lost > most + 1e-9
     });
     first_kept.map(|(margin, _)| *margin)
 }
