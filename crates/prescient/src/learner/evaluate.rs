@@ -3,7 +3,7 @@
 use crate::class::{Slot, Slots};
 use crate::engine::{DeviceCache, TaskBatches};
 use crate::error::LearnError;
-use crate::evaluation::{Answers, Best, Points, Scatter};
+use crate::evaluation::{Answers, Best, Points, Probabilities, Scatter};
 use crate::learner::frozen::{CHUNK, FrozenFeatures};
 use crate::learner::scatter::{Collector, plain, unit};
 use crate::learner::{Event, Observer};
@@ -45,18 +45,31 @@ impl Evaluator {
         data.enter("evaluate");
         let task = predictor.about().task;
         let calibration = predictor.about().calibration;
-        let mut answers = Answers { offset: calibration.harmonic, own_offset: calibration.own, ..Default::default() };
         let (seen, future) = (predictor.seen().range(), predictor.future().range());
         let all: Vec<Slot> = (0..future.end).map(|slot| Slot(slot as u32)).collect();
-        let mut unseen = Best::default();
+        let mut answers = Answers {
+            unseen: (!future.is_empty()).then(Best::default),
+            offset: calibration.harmonic,
+            own_offset: calibration.own,
+            ..Default::default()
+        };
+        let mut probabilities = Probabilities::default();
         let mut collector = Collector::new(data, self.seeds);
         let mut take = |features: &Tensor, slots: &[Slot]| -> Result<(), LearnError> {
             collector.take(features, slots)?;
             let scores = predictor.scores(features);
             answers.truth.extend(slots);
             extend(&mut answers.seen, &scores, seen.clone(), &all)?;
-            if !future.is_empty() {
-                extend(&mut unseen, &scores, future.clone(), &all)?;
+            if let Some(unseen) = &mut answers.unseen {
+                extend(unseen, &scores, future.clone(), &all)?;
+            }
+            for row in Vec::<Vec<f32>>::try_from(scores)? {
+                let found = predictor.probabilities(&row);
+                let answer = answers.answer(probabilities.answer.len());
+                probabilities.answer.push(found[answer.index()]);
+                probabilities
+                    .unseen
+                    .extend(answers.unseen.is_some().then(|| found[future.clone()].iter().sum::<f32>()));
             }
             Ok(())
         };
@@ -64,9 +77,7 @@ impl Evaluator {
             HeadKind::Cosine => self.look((predictor, data), observer, &mut take)?,
             HeadKind::Gaussian => self.remember((predictor, data), observer, &mut take)?,
         }
-        if !future.is_empty() {
-            answers.unseen = Some(unseen);
-        }
+        answers.probabilities = Some(probabilities);
         let scores = answers.unseen.iter().chain([&answers.seen]).flat_map(|best| &best.scores);
         if scores.into_iter().any(|score| !score.is_finite()) {
             return Err(LearnError::Diverged { task });

@@ -93,7 +93,8 @@ impl About {
         if !(1..=4096).contains(&input.size) || !(input.size..=1 << 16).contains(&input.resize) {
             return Err(format!("expected a sensible image size, found {} and {}", input.size, input.resize));
         }
-        if !self.scale.is_finite() || input.normalization.std.iter().any(|std| *std <= 0.0 || !std.is_finite()) {
+        let is_sound = self.scale.is_finite() && self.novelty.is_none_or(|novelty| novelty.is_sound());
+        if !is_sound || input.normalization.std.iter().any(|std| *std <= 0.0 || !std.is_finite()) {
             return Err("expected finite numbers".to_owned());
         }
         Ok(())

@@ -153,7 +153,7 @@ pub(super) fn listed(tasks: &[usize]) -> String {
 }
 
 /// Lines of at most 110 characters.
-fn wrapped(text: &str) -> String {
+pub(super) fn wrapped(text: &str) -> String {
     let (mut out, mut wide) = (String::new(), 0);
     for word in text.split_whitespace() {
         let length = word.chars().count();

@@ -17,6 +17,8 @@ mod fit;
 mod ghosts;
 mod information;
 mod inspect;
+mod logistic;
+mod probabilities;
 mod stand_ins;
 mod sums;
 mod temperature;
@@ -127,6 +129,7 @@ impl ClosedFormLearner {
             seen: task.seen().len(),
             head: HeadKind::Gaussian,
             scale: fitted.scale as f32,
+            novelty: fitted.novelty,
             calibration: Calibration { own: fitted.guesses().then_some(fitted.offset as f32), harmonic: None },
             input: Input {
                 channels: self.sealed.channels(),
@@ -136,6 +139,7 @@ impl ClosedFormLearner {
             },
             extractor: extractor.clone(),
             precision: compute.precision,
+            abstain: fitted.worth.abstain.clone(),
         };
         Ok(Predictor::new(self.network.snapshot(), &head, about))
     }

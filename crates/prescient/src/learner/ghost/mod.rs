@@ -139,6 +139,7 @@ impl GhostLearner {
             seen: task.seen().len(),
             head: HeadKind::Cosine,
             scale: f64::try_from(self.classifier.scale().detach().to_device(Device::Cpu))? as f32,
+            novelty: None,
             calibration: answering.calibration,
             input: Input {
                 channels: self.sealed.channels(),
@@ -148,6 +149,7 @@ impl GhostLearner {
             },
             extractor: model.extractor.clone(),
             precision: compute.precision,
+            abstain: Vec::new(),
         };
         Ok(Predictor::new(self.network.snapshot(), &Head::Cosine(answering.proxies), about))
     }
