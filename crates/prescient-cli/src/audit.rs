@@ -9,12 +9,14 @@ use std::path::PathBuf;
 /// Prove from a run's folder alone that it kept the rules, or judge a split made elsewhere
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  prescient audit runs/mine-seed0                     six checks, and what gives the run's numbers
-  prescient audit runs/mine-seed0 --near-duplicates   also test images that look like training images
-  prescient audit --split split.txt                   lines `train PATH` and `test PATH`, or a CSV with `side,path`
+  prescient audit runs/mine-seed0                     check a run, and say what gives its numbers
+  prescient audit runs/mine-seed0 --near-duplicates   also find test images like training images
+  prescient audit --split split.txt                   judge a split: `train PATH`, `test PATH` lines,
+                                                      or a CSV with `side,path`
 
-Neither data nor weights are needed: a run names each image that it learned from, kept and was tested on, by a hash of its
-pixels. The files of a split are compared by their pixels too where they are here. Exits with 1 if anything does not hold.")]
+Neither data nor weights are needed: a run names each image that it learned from, kept and was
+tested on, by a hash of its pixels. The files of a split are compared by their pixels where they
+can be read. Exits with 1 if anything does not hold.")]
 pub(super) struct Audit {
     /// The folder of a run
     #[arg(required_unless_present = "split")]

@@ -15,8 +15,9 @@ use std::path::PathBuf;
   prescient classes glove.npy                       with the names in glove.txt
   prescient classes descriptions.csv names          sentences, and the names of the classes as words
 
-Files may be CSV, with numbers or a column of descriptions, AwA2's predicate-matrix-*.txt, xlsa17's att_splits.mat, .npy, or a folder of AwA2's or aP&Y's own files.
-Several are put side by side, class by class. Similarity is the cosine between two classes' attributes.")]
+Files may be CSV, with numbers or a column of descriptions, AwA2's predicate-matrix-*.txt,
+xlsa17's att_splits.mat, .npy, or a folder of AwA2's or aP&Y's own files. Several are put side by
+side, class by class. Similarity is the cosine between two classes' attributes.")]
 pub(super) struct Classes {
     /// Where attributes come from
     #[arg(required = true, value_name = "FILE")]

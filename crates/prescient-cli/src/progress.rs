@@ -178,6 +178,19 @@ impl Observer for Progress {
                 };
                 self.bar.suspend(|| tracing::info!("{task}: {said}"));
             }
+            Event::Calibrated { promise } => {
+                let task = &self.task;
+                let said = match &promise.why_not {
+                    Some(why_not) => format!("only seen classes answer: {why_not}"),
+                    None => format!(
+                        "guesses take seen accuracy from {:.1} to {:.1} % on {} held-out images",
+                        100.0 * promise.seen_alone,
+                        100.0 * promise.seen,
+                        promise.images
+                    ),
+                };
+                self.bar.suspend(|| tracing::info!("{task}: {said}"));
+            }
             Event::Scattered { scatter, .. } => {
                 tracing::debug!("{} keeps {} features to be drawn", self.task, scatter.real.len());
             }

@@ -1,6 +1,8 @@
 //! A run that is killed at any moment goes on to the bytes of one that never was; Ctrl-C says how.
 #![allow(clippy::unwrap_used)]
 
+mod tree;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -24,19 +26,10 @@ fn prescient(at: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
-}
-
 /// The files of a run by name, but for those that have times in them.
 fn contents(run: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let has_times = |path: &PathBuf| path.ends_with("telemetry.json") || path.to_string_lossy().contains("tfevents");
-    let files = files(run).into_iter().filter(|path| !has_times(path));
+    let files = tree::files(run, "").into_iter().filter(|path| !has_times(path));
     files.map(|path| (path.strip_prefix(run).unwrap().to_owned(), std::fs::read(&path).unwrap())).collect()
 }
 

@@ -3,6 +3,7 @@
 mod abstain;
 mod likeness;
 pub mod metrics;
+mod promise;
 mod reliability;
 mod scatter;
 pub mod statistics;
@@ -12,6 +13,7 @@ mod worth;
 pub use abstain::{Abstain, Weighed};
 pub use likeness::{Inspection, Likeness};
 pub use metrics::{METRICS, Metric};
+pub use promise::Promise;
 pub use reliability::{BINS, Bin, Reliability, Statement};
 pub use scatter::{Points, Scatter, Zone};
 pub use trade::{Trade, harmonic};

@@ -5,7 +5,7 @@
 
 use crate::class::{Slot, Slots};
 use crate::error::RunError;
-use crate::evaluation::{Answers, Confusion, Judged, Run, Worth};
+use crate::evaluation::{Answers, Confusion, Judged, Promise, Run, Worth};
 use crate::experiment::Recipe;
 pub use crate::experiment::digests::Digests;
 use crate::extractor::Provenance;
@@ -28,6 +28,8 @@ pub enum Line {
     Memory(Kept),
     /// What class information was worth, in the closed form.
     Worth(Worth),
+    /// What the Ghost model promises of its guesses, where it chose an offset.
+    Promise(Promise),
     /// What was answered after a task.
     Evaluation(Evaluation),
     /// Which images the task read. Records of early versions have none.
@@ -298,6 +300,14 @@ impl Record {
     pub fn worths(&self) -> impl Iterator<Item = &Worth> {
         self.lines.iter().filter_map(|line| match line {
             Line::Worth(worth) => Some(worth),
+            _ => None,
+        })
+    }
+
+    /// What the Ghost model promised of its guesses after each task.
+    pub fn promises(&self) -> impl Iterator<Item = &Promise> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Promise(promise) => Some(promise),
             _ => None,
         })
     }

@@ -33,6 +33,7 @@ impl Observer for Recorder {
             }),
             Event::Remembered { task, exemplars } => Line::Memory(Kept { task, exemplars: exemplars.to_vec() }),
             Event::Fitted { worth } => Line::Worth(worth.clone()),
+            Event::Calibrated { promise } => Line::Promise(promise.clone()),
             Event::Evaluated { task, answers } => Line::Evaluation(Evaluation {
                 task,
                 confusion: answers.confusion(self.classes),

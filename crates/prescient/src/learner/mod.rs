@@ -95,6 +95,18 @@ pub enum Target {
     None,
 }
 
+impl Target {
+    /// As a recipe names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accuracy => "accuracy",
+            Self::Balance => "balance",
+            Self::Price(_) => "price",
+            Self::None => "none",
+        }
+    }
+}
+
 /// The same as a recipe names it: `calibrate.target`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

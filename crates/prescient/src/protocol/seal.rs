@@ -72,6 +72,16 @@ impl Sealed {
         self.dataset.samples(sample.subset).get(sample.index as usize) == Some(sample)
     }
 
+    /// Which training images there are, and of which classes: the images themselves stay sealed.
+    pub fn training_samples(&self) -> &[Sample] {
+        self.dataset.samples(Subset::Train)
+    }
+
+    /// Which samples belong together, by a number that they share.
+    pub fn group(&self, sample: &Sample) -> u64 {
+        self.dataset.group(sample)
+    }
+
     /// How many images there are to learn from and to test on.
     pub fn counts(&self) -> [usize; 2] {
         [Subset::Train, Subset::Test].map(|subset| self.dataset.samples(subset).len())

@@ -10,6 +10,7 @@ mod kinds;
 mod page;
 pub mod paper;
 mod probabilities;
+mod promise;
 mod runs;
 mod side;
 mod tables;

@@ -140,7 +140,12 @@ fn from_record(tasks: &[usize], record: Option<&Record>) -> Vec<u8> {
                 of_epoch((epoch.task - 1) * of + epoch.epoch, &epoch.stage, epoch.lr, terms)
             }
             Line::Evaluation(evaluation) => of_answers(tasks, evaluation.task, &evaluation.answers),
-            Line::Start(_) | Line::Memory(_) | Line::Worth(_) | Line::Images(_) | Line::Digests(_) => continue,
+            Line::Start(_)
+            | Line::Memory(_)
+            | Line::Worth(_)
+            | Line::Promise(_)
+            | Line::Images(_)
+            | Line::Digests(_) => continue,
         };
         file.extend(frame::framed(&Event::numbers(now, numbers.step, &numbers.values).encode_to_vec()));
     }

@@ -58,6 +58,8 @@ pub struct ClosedFormSettings {
     pub normalization: Normalization,
     /// Speed, not results.
     pub compute: Compute,
+    /// Whether classes still to come are known by their actual photos instead of ghosts: an oracle.
+    pub oracle: bool,
 }
 
 /// Learns in closed form.
@@ -100,10 +102,14 @@ impl ClosedFormLearner {
         Ok(Self { settings, sealed, network, input, information, features: None, sums, processes, memory })
     }
 
-    /// Adds the photos of the task to the sums.
-    fn add(&mut self, data: &TaskData, observer: &mut dyn Observer) -> Result<(), LearnError> {
+    /// Adds the photos `all` to `sums`: each process reads its part of them.
+    fn add(
+        &mut self,
+        sums: &mut Sums,
+        (data, all): (&TaskData, &[Sample]),
+        observer: &mut dyn Observer,
+    ) -> Result<(), LearnError> {
         data.enter("extract");
-        let all = data.present_by_shelf();
         let samples = &all[self.processes.part(all.len(), CHUNK)];
         observer.on_event(&Event::StageStarted { stage: "extract", steps: samples.len().div_ceil(CHUNK) });
         if self.features.is_none() {
@@ -115,20 +121,24 @@ impl ClosedFormLearner {
         let catalogue = self.sealed.catalogue();
         let name = |sample: &Sample| catalogue.name(sample.class);
         let photos: Vec<[u8; 32]> = photos.iter().map(|photo| *photo.as_bytes()).collect();
-        let mut sums = Sums::new(self.network.width(), false);
-        sums.add_all(&samples.iter().map(name).collect::<Vec<_>>(), &features, &photos)?;
+        let mut own = Sums::new(self.network.width(), false);
+        own.add_all(&samples.iter().map(name).collect::<Vec<_>>(), &features, &photos)?;
         let classes: BTreeSet<&str> = all.iter().map(name).collect();
         let classes: Vec<String> = classes.into_iter().map(str::to_owned).collect();
-        self.sums.merge(merge::merged(&self.processes, sums, &classes)?);
+        sums.merge(merge::merged(&self.processes, own, &classes)?);
         Ok(())
     }
 
     /// What answers after `task`.
-    fn predictor(&self, task: Task<'_>, fitted: &Fitted) -> Result<Predictor, LearnError> {
+    fn predictor(&self, task: Task<'_>, sums: &Sums, fitted: &Fitted) -> Result<Predictor, LearnError> {
         let ClosedFormSettings { extractor, view, normalization, compute, .. } = &self.settings;
         let (scenario, catalogue) = (task.scenario(), self.sealed.catalogue());
         let classes: Vec<String> = scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect();
-        let competing = if fitted.guesses() { classes.len() } else { task.seen().len() };
+        let competing = match fitted.guesses() {
+            true => classes.len(),
+            // Those that have photos: the seen ones, and for an oracle those to come.
+            false => classes.iter().take_while(|name| sums.classes().contains_key(*name)).count(),
+        };
         let head = Head::Gaussian(fitted.head(&classes[..competing]));
         let about = About {
             task: task.number(),
@@ -157,14 +167,21 @@ impl Learner for ClosedFormLearner {
         let sealed = self.sealed.clone();
         let task = sealed.scenario().task(data.number());
         observer.on_event(&Event::TaskStarted { task: task.number(), of: task.scenario().tasks() });
-        self.add(data, observer)?;
+        let mut sums = std::mem::replace(&mut self.sums, Sums::new(self.network.width(), false));
+        self.add(&mut sums, (data, &data.present_by_shelf()), observer)?;
+        let mut with_future = self.settings.oracle.then(|| sums.copied());
+        if let Some(all) = &mut with_future {
+            self.add(all, (data, &data.future_of_an_oracle()), observer)?;
+        }
+        self.sums = sums;
+        let sums = with_future.as_ref().unwrap_or(&self.sums);
         data.enter("fit");
         observer.on_event(&Event::StageStarted { stage: "fit", steps: 1 });
-        let fitted = share::fitted(&self.processes, || fit(&self.sums, &self.information, self.settings.target))?;
+        let fitted = share::fitted(&self.processes, || fit(sums, &self.information, self.settings.target))?;
         observer.on_event(&Event::Step);
         let worth = Worth { task: task.number(), ..fitted.worth.clone() };
         observer.on_event(&Event::Fitted { worth: &worth });
-        self.predictor(task, &fitted)
+        self.predictor(task, sums, &fitted)
     }
 
     fn memory(&self) -> &Memory {

@@ -64,6 +64,20 @@ impl Sums {
         Self { width, classes: BTreeMap::new(), grams: (0..FOLDS).map(|_| square(width)).collect(), forgettable }
     }
 
+    /// The same once more, to be changed by itself.
+    pub(super) fn copied(&self) -> Self {
+        let one = |(name, class): (&String, &ClassSums)| {
+            let (sum, gram) = (class.sum.copy(), class.gram.as_ref().map(Tensor::copy));
+            (name.clone(), ClassSums { count: class.count, sum, sample: class.sample.clone(), gram })
+        };
+        Self {
+            width: self.width,
+            classes: self.classes.iter().map(one).collect(),
+            grams: self.grams.iter().map(Tensor::copy).collect(),
+            forgettable: self.forgettable,
+        }
+    }
+
     /// How many numbers a feature has.
     pub fn width(&self) -> usize {
         self.width

@@ -16,6 +16,7 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 /// A stage that goes over its images several times.
+#[derive(Clone, Copy)]
 pub(super) struct Epochs<'a> {
     pub(super) name: &'static str,
     pub(super) epochs: usize,
@@ -23,6 +24,10 @@ pub(super) struct Epochs<'a> {
     pub(super) schedule: Schedule,
     /// The ghosts that take part.
     pub(super) ghosts: Option<&'a TrainingGhosts>,
+    /// The images.
+    pub(super) samples: &'a [Sample],
+    /// What learns.
+    pub(super) sgd: &'a Sgd,
 }
 
 /// The same as [`run_epochs`], which can be stopped after any epoch and gone on with later.
@@ -30,15 +35,13 @@ pub(super) fn run_resumable_epochs(
     model: &mut GhostLearner,
     lesson: &mut Lesson<'_>,
     stage: Epochs<'_>,
-    samples: &[Sample],
-    sgd: &Sgd,
     terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
 ) -> Result<(), LearnError> {
     let mut partial = model.partial.take();
     // One process has it, and all go on from it.
     let bytes = partial.as_ref().map_or(Ok(Vec::new()), Partial::bytes).map_err(LearnError::Checkpoint)?;
     let bytes = model.processes.broadcast_bytes(bytes)?;
-    let (task, ghosts, epochs) = (lesson.number(), stage.ghosts, stage.epochs);
+    let (task, Epochs { ghosts, epochs, sgd, .. }) = (lesson.number(), stage);
     let mut first = 0;
     let told = Rc::new(RefCell::new(Vec::new()));
     if !bytes.is_empty() {
@@ -54,8 +57,13 @@ pub(super) fn run_resumable_epochs(
     let can_go_on =
         |next: usize| next < epochs && (ghosts.is_none() || refresh_epochs == 0 || next.is_multiple_of(refresh_epochs));
     let mut noting = Noting { observer: &mut *lesson.observer, told: told.clone() };
-    let mut noted =
-        Lesson { task: lesson.task, plan: lesson.plan, batches: lesson.batches.clone(), observer: &mut noting };
+    let mut noted = Lesson {
+        observer: &mut noting,
+        task: lesson.task,
+        plan: lesson.plan,
+        batches: lesson.batches.clone(),
+        held_out: lesson.held_out.clone(),
+    };
     let kept = |model: &GhostLearner, now: Now| match (now, &mut partial) {
         (Now::Epoch(next), Some(partial)) if can_go_on(next) => {
             partial.note(Snapshot::of(model, sgd, ghosts, next, task, told.borrow().clone()))
@@ -63,7 +71,7 @@ pub(super) fn run_resumable_epochs(
         (Now::Epoch(_), _) | (Now::Stopped, None) => Ok(()),
         (Now::Stopped, Some(partial)) => partial.write(),
     };
-    run_from(first, model, &mut noted, stage, samples, sgd, terms, kept)
+    run_from(first, model, &mut noted, stage, terms, kept)
 }
 
 /// Where a stage is when it can be kept.
@@ -79,28 +87,21 @@ pub(super) fn run_epochs(
     model: &mut GhostLearner,
     lesson: &mut Lesson<'_>,
     stage: Epochs<'_>,
-    samples: &[Sample],
-    sgd: &Sgd,
     terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
 ) -> Result<(), LearnError> {
-    run_from(0, model, lesson, stage, samples, sgd, terms, |_, _| Ok(()))
+    run_from(0, model, lesson, stage, terms, |_, _| Ok(()))
 }
 
 /// The same from the epoch `first` on; `keep` is told after each epoch.
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the loop of two stages, which differ in where it begins and what is kept"
-)]
 fn run_from(
     first: usize,
     model: &mut GhostLearner,
     lesson: &mut Lesson<'_>,
     stage: Epochs<'_>,
-    samples: &[Sample],
-    sgd: &Sgd,
     terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
     mut keep: impl FnMut(&GhostLearner, Now) -> Result<(), RunError>,
 ) -> Result<(), LearnError> {
+    let Epochs { samples, sgd, .. } = stage;
     let seeds = model.seeds.child(stage.name, lesson.number());
     let (batches, batch_size) = (lesson.batches.clone(), model.settings.train.batch_size);
     let per_epoch = samples.len().div_ceil(batch_size);

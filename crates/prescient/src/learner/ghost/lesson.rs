@@ -1,6 +1,7 @@
 //! One task while it is learned: its plan, its images, and who is told about it.
 
 use super::GhostLearner;
+use super::held_out::HeldOut;
 use super::plan::Plan;
 use crate::class::Slot;
 use crate::data::Sample;
@@ -19,6 +20,7 @@ pub(super) struct Lesson<'a> {
     pub(super) task: Task<'a>,
     pub(super) plan: Plan,
     pub(super) batches: Rc<TaskBatches>,
+    pub(super) held_out: Rc<HeldOut>,
     pub(super) observer: &'a mut dyn Observer,
 }
 
@@ -44,9 +46,30 @@ impl Lesson<'_> {
         self.batches.data()
     }
 
-    /// What the task may learn from: all images of its classes, and the memory.
+    /// The images of new classes that train.
+    pub(super) fn present(&self) -> Vec<Sample> {
+        self.training(self.data().present())
+    }
+
+    /// The exemplars that train.
+    pub(super) fn memory(&self) -> Vec<Sample> {
+        self.training(self.data().memory())
+    }
+
+    /// What trains: images of new classes, and the memory.
     pub(super) fn readable(&self) -> Vec<Sample> {
-        self.data().present().into_iter().chain(self.data().memory()).collect()
+        [self.present(), self.memory()].concat()
+    }
+
+    /// What trains nothing, of new classes and of the memory.
+    pub(super) fn held_out(&self) -> Vec<Sample> {
+        let all = self.data().present().into_iter().chain(self.data().memory());
+        all.filter(|sample| self.held_out.contains(sample)).collect()
+    }
+
+    /// Those of `samples` that train.
+    pub(super) fn training(&self, samples: Vec<Sample>) -> Vec<Sample> {
+        samples.into_iter().filter(|sample| !self.held_out.contains(sample)).collect()
     }
 
     /// Tells that a stage begins, or goes on where another has come between.

@@ -7,10 +7,12 @@ mod complete;
 mod epochs;
 mod finetune;
 mod generator;
+mod held_out;
 mod imagination;
 mod imprint;
 mod inspect;
 mod lesson;
+mod offset;
 mod partial;
 mod plan;
 mod remember;
@@ -38,6 +40,7 @@ use crate::predictor::{About, Calibration, Head, HeadKind, Input, Predictor};
 use crate::protocol::{Sealed, TaskData};
 use crate::scenario::Task;
 use crate::seeds::Seeds;
+use held_out::HeldOut;
 use imagination::Imagination;
 use lesson::Lesson;
 use partial::Partial;
@@ -62,6 +65,11 @@ pub struct GhostLearner {
     imagination: Imagination,
     /// The proxies that ghosts trained in the last task, `[future, width]`: those to arrive next come first.
     ghost_proxies: Tensor,
+    /// The proxies of all classes that the last task was answered with, `[classes, width]`; none, `[0, width]`, where it guessed at
+    /// nothing. Images that arrive show what its guesses were worth.
+    complete: Tensor,
+    /// The training images that train nothing.
+    held_out: Rc<HeldOut>,
     input: Preprocessing,
     /// Where the next task is kept while it is half learned.
     partial: Option<Partial>,
@@ -98,7 +106,9 @@ impl GhostLearner {
     ) -> Result<Self, LearnError> {
         let (network, classifier, imagination) = beginning(&settings, &sealed, seeds, device)?;
         let input = Preprocessing::new(settings.view, settings.normalization, sealed.channels(), device);
-        let ghost_proxies = Tensor::zeros([0, network.width() as i64], (Kind::Float, device));
+        let none = || Tensor::zeros([0, network.width() as i64], (Kind::Float, device));
+        let (ghost_proxies, complete) = (none(), none());
+        let held_out = Rc::new(HeldOut::new(&sealed, &settings));
         let memory = Memory::default();
         Ok(Self {
             settings,
@@ -110,6 +120,8 @@ impl GhostLearner {
             memory,
             imagination,
             ghost_proxies,
+            complete,
+            held_out,
             input,
             partial: None,
             processes,
@@ -195,7 +207,7 @@ impl Learner for GhostLearner {
         let batches = TaskBatches::new(Arc::new(data.clone()), self.input.clone(), batch_size, threads)?;
         let plan = Plan::new(&task, &self.settings);
         self.become_the_same()?;
-        let mut lesson = Lesson { task, plan, batches: Rc::new(batches), observer };
+        let mut lesson = Lesson { task, plan, batches: Rc::new(batches), held_out: self.held_out.clone(), observer };
         let answering = algorithm::learn(self, &mut lesson)?;
         self.predictor(task, answering)
     }

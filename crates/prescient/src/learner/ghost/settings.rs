@@ -228,15 +228,20 @@ impl Default for CompleteSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct CalibrateSettings {
     /// What the offset is chosen for. Unless given: `accuracy` in the closed form; in the Ghost model `price` where
-    /// `max_seen_drop` is above 0, else none, as in the paper.
+    /// `max_seen_drop` is above 0, else `none`, as in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetName>,
-    /// The share of right answers on training images of seen classes that may be lost to future classes. It sets the offset
-    /// that is taken off the scores of seen classes. 0: no offset, as in the paper. A bound on training images: test images lose more.
+    /// With the target `price`: the share of right answers on held-out images of seen classes that may be lost to future
+    /// classes.
     pub max_seen_drop: f64,
 }
 
 impl CalibrateSettings {
+    /// What the offset of the Ghost model is chosen for.
+    pub fn target_of_ghosts(&self) -> Target {
+        self.target(if self.max_seen_drop > 0.0 { Target::Price(self.max_seen_drop) } else { Target::None })
+    }
+
     /// What the offset is chosen for, where `default` is what a learner does that is not told.
     pub fn target(&self, default: Target) -> Target {
         match self.target {

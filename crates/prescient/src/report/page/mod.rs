@@ -52,7 +52,7 @@ pub fn page(gallery: &Gallery<'_>) -> String {
             ("RUNS", &runs(&gallery.kinds)),
             ("OVERVIEW", &gallery.overview.iter().map(|drawn| figure(drawn, None)).collect::<String>()),
             ("FEW", &gallery.few.iter().map(few).collect::<String>()),
-            ("WORTH", &worth::section(&gallery.kinds)),
+            ("WORTH", &worth::sections(&gallery.kinds)),
             ("TASKS", &by_task(gallery, tasks)),
             ("WHOLE", &whole(gallery)),
             ("RECIPES", &gallery.kinds.iter().map(recipe).collect::<String>()),
