@@ -93,7 +93,7 @@ impl Partial {
 
     /// What was written of task `task`; none where nothing was.
     pub(super) fn read(&self, task: usize) -> Result<Option<Snapshot>, RunError> {
-        let bytes = match std::fs::read(&self.path) {
+        let bytes = match disk::read(&self.path, disk::RUN) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(RunError::io(&self.path))?,
         };
