@@ -307,36 +307,44 @@ fn devices_and_pipes_in_every_place() {
         ] {
             refused(&place.does(arguments, "/dev/null"), normal, &format!("{odd}: {arguments:?}"));
         }
-        // A run folder that somebody sent: each of its files in turn.
+        // What is no regular file is told by one function: for the run folder that somebody sent, each of its files in turn, one
+        // kind is enough.
+        if odd == "endless" {
+            continue;
+        }
         for file in common::files_below(&place.path("run")) {
-            let name = file.file_name().unwrap().to_str().unwrap().to_owned();
-            let (bytes, last) = (std::fs::read(&file).unwrap(), file.starts_with(place.path("run/tasks/02")));
-            std::fs::remove_file(&file).unwrap();
-            std::os::unix::fs::symlink(place.path(odd), &file).unwrap();
-            for verb in [
-                &["audit", "run"][..],
-                &["run", "--resume", "run"],
-                &["report", "run"],
-                &["predict", "run", "photos/test"],
-            ] {
+            let within = file.strip_prefix(place.path("run")).unwrap();
+            let name = file.file_name().unwrap().to_str().unwrap();
+            let _ = std::fs::remove_dir_all(place.path("sent"));
+            for file in common::files_below(&place.path("run")) {
+                let copy = place.path("sent").join(file.strip_prefix(place.path("run")).unwrap());
+                std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+                std::fs::copy(file, copy).unwrap();
+            }
+            std::fs::remove_file(place.path("sent").join(within)).unwrap();
+            std::os::unix::fs::symlink(place.path(odd), place.path("sent").join(within)).unwrap();
+            // The last one may write.
+            let verbs: [&[&str]; 4] = [
+                &["audit", "sent"],
+                &["report", "sent"],
+                &["predict", "sent", "photos/test"],
+                &["run", "--resume", "sent"],
+            ];
+            for verb in verbs {
                 let done = place.does(verb, "/dev/null");
-                let what = format!("{odd} as {} in {verb:?}", file.strip_prefix(place.path("run")).unwrap().display());
-                assert!(
-                    matches!(done.code, Some(0..=2)) && !done.said.contains("panicked"),
-                    "{what}: {:?} {}",
-                    done.code,
-                    done.said
-                );
+                let what = format!("{odd} as {} in {verb:?}", within.display());
+                let ended = matches!(done.code, Some(0..=2)) && !done.said.contains("panicked");
+                assert!(ended, "{what}: {:?} {}", done.code, done.said);
                 assert!(done.peak < normal + MORE, "{what}: {} MiB", done.peak >> 10);
                 if verb[0] == "audit" && !name.contains("tfevents") {
                     assert_ne!(done.code, Some(0), "{what}");
                 }
-                if verb[0] == "predict" && last && (name.starts_with("predictor") || name.starts_with("weights")) {
+                let answers =
+                    within.starts_with("tasks/02") && ["predictor", "weights"].iter().any(|it| name.starts_with(it));
+                if verb[0] == "predict" && answers {
                     assert_eq!(done.code, Some(2), "{what}");
                 }
             }
-            std::fs::remove_file(&file).unwrap();
-            std::fs::write(&file, bytes).unwrap();
         }
     }
     refused(&place.does(&["predict", "run", "-"], "/dev/zero"), normal, "standard input");

@@ -116,7 +116,7 @@ fn kill_in_each_stage(which: &str, recipe: &str, stages: &[&str]) -> usize {
 
 #[test]
 fn a_ghost_run_is_killed_in_each_stage() {
-    let stages = ["imprint", "train", "finetune", "generator", "complete", "evaluate"];
+    let stages = ["train", "finetune", "svm", "generator", "complete", "calibrate", "evaluate"];
     let killed = kill_in_each_stage("ghost", GHOST, &stages);
     assert!(killed >= 15, "{killed} kills");
 }

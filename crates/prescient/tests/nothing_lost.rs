@@ -11,7 +11,7 @@ use prescient::ghost::GeneratorKind;
 use prescient::learner::{Event, Observer, Silent};
 use prescient::report::{Comparison, Format, ReadRun};
 use prescient::{Image, Predictor};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tch::Device;
 
 /// What each verb makes of a run: none where it refuses.

@@ -42,8 +42,10 @@ impl Thumbnail {
         if image.width == 0 || image.height == 0 || image.channels == Channels::Features {
             return None;
         }
-        let grey = grey(image);
-        let small = resized(&grey, without_frame(&grey), (SIDE as u32, SIDE as u32)).pixels;
+        let grey = without_frame(grey(image));
+        let (width, height) = (grey.width, grey.height);
+        let whole = Window::middle(width, height, (f64::from(width), f64::from(height)));
+        let small = resized(&grey, whole, (SIDE as u32, SIDE as u32)).pixels;
         let (darkest, brightest) = (*small.iter().min()?, *small.iter().max()?);
         let range = brightest - darkest;
         let level = |cell: &u8| (f32::from(cell - darkest) / f32::from(range) * BRIGHTEST).round() as u8;
@@ -96,7 +98,7 @@ fn grey(image: &Image) -> Image {
 }
 
 /// The image but for a plain frame, or plain bars on two sides across from each other. At most a quarter of each side is cut off.
-fn without_frame(grey: &Image) -> Window {
+fn without_frame(grey: Image) -> Image {
     let (width, height) = (grey.width as usize, grey.height as usize);
     let rows = |y: usize| grey.pixels[y * width..][..width].iter().copied();
     let columns = |x: usize| grey.pixels.iter().skip(x).step_by(width).copied();
@@ -105,11 +107,10 @@ fn without_frame(grey: &Image) -> Window {
     // A clear sky is no frame: it is on one side alone.
     let [top, bottom] = if top.min(bottom) > 0 { [top, bottom] } else { [0, 0] };
     let [left, right] = if left.min(right) > 0 { [left, right] } else { [0, 0] };
-    Window {
-        left: left as f64,
-        top: top as f64,
-        width: (width - left - right) as f64,
-        height: (height - top - bottom) as f64,
+    match left + right + top + bottom {
+        0 => grey,
+        // Cut, and not only looked at in a window: a filter would reach beyond it.
+        _ => grey.cut(left as u32, top as u32, (width - left - right) as u32, (height - top - bottom) as u32),
     }
 }
 
@@ -199,8 +200,8 @@ pub(super) mod tests {
         let image = picture(64, 0);
         let mut pixels = image.pixels.to_vec();
         pixels[..10 * 64 * 3].fill(200);
-        let window = without_frame(&grey(&Image { pixels: pixels.into(), ..image }));
-        assert_eq!((window.top, window.height), (0.0, 64.0));
+        let whole = without_frame(grey(&Image { pixels: pixels.into(), ..image }));
+        assert_eq!((whole.width, whole.height), (64, 64));
     }
 
     #[test]

@@ -192,7 +192,7 @@ mod tests {
         (0..300).for_each(|_| writer.write_all(&zeros).expect("zeros"));
         writer.finish().expect("an archive");
         let error = Archive::open(&path).expect("an archive").read("cat/1.jpg").expect_err("too much").to_string();
-        assert!(error.ends_with("expected a file that unpacks to at most 256 MiB, found a larger one"), "{error}");
+        assert!(error.ends_with("expected a file that unpacks to at most 16 MiB, found a larger one"), "{error}");
     }
 
     #[test]
