@@ -1,6 +1,6 @@
 //! `prescient audit`.
 
-use crate::output;
+use crate::output::{self, Form};
 use clap::Args;
 use prescient::audit::{audit, audit_split};
 use prescient::error::{AuditError, Result};
@@ -30,9 +30,8 @@ pub(super) struct Audit {
     #[arg(long)]
     near_duplicates: bool,
 
-    /// Write it as JSON instead
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 impl Audit {
@@ -40,7 +39,7 @@ impl Audit {
         match (self.split, self.run) {
             (Some(path), _) => {
                 let found = audit_split(&path, self.near_duplicates)?;
-                output::print(&if self.json { found.to_json() + "\n" } else { found.text() })?;
+                output::print(&if self.form.is_json() { found.to_json() + "\n" } else { found.text() })?;
                 match found.holds() {
                     true => Ok(()),
                     false => {
@@ -52,7 +51,7 @@ impl Audit {
             (None, run) => {
                 let path = run.expect("clap asks for a run unless --split is given");
                 let found = audit(&path, self.near_duplicates)?;
-                output::print(&if self.json { found.to_json() + "\n" } else { found.text() })?;
+                output::print(&if self.form.is_json() { found.to_json() + "\n" } else { found.text() })?;
                 match found.failed() {
                     0 => Ok(()),
                     failed => Err(AuditError::Fails { path, failed, of: found.checks.len() }.into()),

@@ -35,7 +35,10 @@ impl DeviceName {
             (Cuda::Unavailable { reason }, DeviceName::Cuda) => {
                 Err(LearnError::NoCuda { reason: reason.clone() }.into())
             }
-            (Cuda::Unavailable { .. }, _) => Ok(tch::Device::Cpu),
+            (Cuda::Unavailable { reason }, _) => {
+                tracing::info!("computing on the CPU, for there is no GPU to use: {reason}");
+                Ok(tch::Device::Cpu)
+            }
         }
     }
 }

@@ -8,8 +8,8 @@ use crate::output;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use photos::Photos;
-use prescient::Predictor;
 use prescient::error::{DataError, Result, printable};
+use prescient::{Image, Predictor};
 use shown::{Answer, Form};
 use std::path::PathBuf;
 
@@ -49,8 +49,10 @@ pub(super) struct Predict {
     device: DeviceName,
 }
 
-/// Photos read and answered together.
+/// Photos answered together.
 const AT_A_TIME: usize = 256;
+/// As many bytes of photos wait to be answered, give or take those that are decoded together: photos of phones are large.
+const WAITING: usize = 64 << 20;
 
 impl Predict {
     pub(super) fn run(self) -> Result<()> {
@@ -65,8 +67,9 @@ impl Predict {
         };
         let mut shown = self.format.start();
         let mut failed = Vec::new();
-        for part in photos.chunks(AT_A_TIME) {
-            let (mut names, mut images) = (Vec::new(), Vec::new());
+        let (mut names, mut images) = (Vec::new(), Vec::new());
+        let mut parts = photos.chunks(rayon::current_num_threads()).peekable();
+        while let Some(part) = parts.next() {
             for (name, image) in part.read(predictor.about().input.channels) {
                 match image {
                     Ok(image) => {
@@ -76,13 +79,18 @@ impl Predict {
                     Err(error) => failed.push(error),
                 }
             }
-            let predictions = predictor.predict(&images)?;
+            bar.inc(part.len() as u64);
+            let waiting: usize = images.iter().map(|image: &Image| image.pixels.len()).sum();
+            if waiting < WAITING && images.len() < AT_A_TIME && parts.peek().is_some() {
+                continue;
+            }
+            let predictions = predictor.predict(&std::mem::take(&mut images))?;
+            let names = std::mem::take(&mut names);
             let answers = names
                 .iter()
                 .zip(&predictions)
                 .map(|(name, prediction)| Answer::new(name, prediction, &predictor, self.top as usize));
             output::print(&shown.add(answers.collect()))?;
-            bar.inc(part.len() as u64);
         }
         bar.finish_and_clear();
         output::print(&shown.finish())?;

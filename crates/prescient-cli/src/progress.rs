@@ -23,8 +23,8 @@ pub(super) struct Progress {
 impl Progress {
     /// On stderr.
     pub(super) fn new() -> Self {
-        let style =
-            ProgressStyle::with_template("{prefix:>10} {bar:30} {pos}/{len}  {msg}").expect("a template of known keys");
+        let style = ProgressStyle::with_template("{prefix:>10} {bar:20} {pos}/{len}  {wide_msg}")
+            .expect("a template of known keys");
         let terminal = std::io::stderr().is_terminal();
         interrupt::watch();
         Self {

@@ -150,7 +150,20 @@ impl Error {
         if let Some(hint) = self.hint() {
             text.push_str(&format!("\nhint: {hint}\n"));
         }
-        printable(&text)
+        printable(&text.split_inclusive('\n').map(clipped).collect::<String>())
+    }
+}
+
+/// A line that people read to its end: what a file has in the place of a number may be as long as the file.
+fn clipped(line: &str) -> String {
+    const MOST: usize = 1000;
+    match line.char_indices().nth(2 * MOST) {
+        None => line.to_owned(),
+        Some(_) => {
+            let (begin, end): (String, String) =
+                (line.chars().take(MOST).collect(), line.chars().rev().take(MOST / 4).collect());
+            format!("{begin} … {}", end.chars().rev().collect::<String>())
+        }
     }
 }
 
@@ -163,6 +176,14 @@ pub fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_endless_is_clipped() {
+        let path = "é".repeat(1 << 20).into();
+        let message = Error::from(DataError::NoPhotos { path }).message();
+        let first = message.lines().next().expect("a line");
+        assert!(first.chars().count() < 1300 && first.ends_with("é` has no photos"), "{}", first.len());
+    }
 
     #[test]
     fn a_name_does_nothing_to_a_terminal() {

@@ -71,6 +71,7 @@ void shim_graph_free(void *graph);
 // Kernels of our own (cuda/kernels.cu), for maps of bf16, channels last, whose channels are 8 times a divisor of 256.
 // Compiles them for a device; the second time nothing happens.
 int shim_kernels_compile(int index, const char *source);
+int shim_cuda_about(int index, int *major, uint64_t *free);
 // BatchNorm in training and what follows it: adding `around` (or null), ReLU, pooling 3x3 with stride 2 (only after ReLU,
 // and without `around`). Running statistics are moved. Known to autograd.
 int shim_norm(const void *x, const void *gamma, const void *beta, const void *running_mean, const void *running_var,

@@ -54,6 +54,7 @@ unsafe extern "C" {
     pub(crate) fn shim_graph_replay(graph: *mut c_void) -> c_int;
     pub(crate) fn shim_graph_free(graph: *mut c_void);
     pub(crate) fn shim_kernels_compile(index: c_int, source: *const c_char) -> c_int;
+    pub(crate) fn shim_cuda_about(index: c_int, major: *mut c_int, free: *mut u64) -> c_int;
     pub(crate) fn shim_norm(
         x: *const C_tensor,
         gamma: *const C_tensor,

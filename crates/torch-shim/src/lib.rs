@@ -37,7 +37,7 @@ mod upload;
 
 pub use aside::side_by_side;
 pub use autocast::{as_bf16, autocast_bf16};
-pub use cuda::{Cuda, open_cuda};
+pub use cuda::{Cuda, Gpu, about_gpu, open_cuda};
 pub use determinism::{allow_tf32, is_deterministic, set_deterministic, tune, without_tf32};
 pub use error::ShimError;
 pub use graph::{Graph, keeping_grad_mode};

@@ -52,6 +52,8 @@ pub fn tune_process() {
     #[cfg(unix)]
     if (std::env::var_os(POLICY).is_none() || std::env::var_os(LOG.0).is_none())
         && let Ok(program) = std::env::current_exe()
+        // Started through the loader, `ld.so prescient …`, the program is the loader, which would take the first argument for it.
+        && !program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ld"))
     {
         use std::os::unix::process::CommandExt;
         let mut again = std::process::Command::new(program);

@@ -10,6 +10,7 @@ pub(super) enum Form {
     /// Columns, for people
     Table,
     /// One JSON object a photo
+    #[value(alias = "json")]
     Jsonl,
     /// One row for each photo and class
     Csv,

@@ -118,10 +118,8 @@ pub(super) fn table(sheet: Sheet, path: &Path) -> Result<Table, DataError> {
                 table.descriptions.get_or_insert_default().push(cell);
                 continue;
             }
-            let value: f32 =
-                cell.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| {
-                    malformed(line, &format!("a finite number for `{attribute}`"), format!("`{cell}`"))
-                })?;
+            let value = number(cell, delimiter(bytes))
+                .ok_or_else(|| malformed(line, &format!("a finite number for `{attribute}`"), format!("`{cell}`")))?;
             table.attributes.push(value);
         }
         table.names.push(name);
@@ -137,6 +135,12 @@ fn delimiter(bytes: &[u8]) -> u8 {
     bytes.iter().copied().take_while(|byte| *byte != b'\n').find(|byte| b",;\t".contains(byte)).unwrap_or(b',')
 }
 
+/// A finite number. Where a comma does not separate cells it may stand for the point, as those countries write it.
+fn number(cell: &str, delimiter: u8) -> Option<f32> {
+    let with_comma = || (delimiter != b',').then(|| cell.replacen(',', ".", 1).parse().ok()).flatten();
+    cell.parse().ok().or_else(with_comma).filter(|value: &f32| value.is_finite())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +148,14 @@ mod tests {
     fn parse(text: &str) -> Result<Table, DataError> {
         let path = Path::new("a.csv");
         table(sheet(text.as_bytes(), path)?, path)
+    }
+
+    /// As a spreadsheet in German writes it; two commas are no number, and in a table with commas neither is one.
+    #[test]
+    fn a_comma_is_the_point_where_semicolons_separate() {
+        let table = parse("Class;legs;fur\ncat;4;0,25\nant;6;-1,5\n").expect("a table");
+        assert_eq!(table.attributes, [4.0, 0.25, 6.0, -1.5]);
+        assert!(parse("class;fur\ncat;1,000,5\n").is_err() && parse("class,fur\ncat,\"0,25\"\n").is_err());
     }
 
     #[test]

@@ -5,9 +5,11 @@ pub mod check;
 pub mod datasets;
 pub mod formats;
 mod image;
+mod near_duplicates;
 pub mod perceptual_hash;
 pub mod sheet;
 mod source;
+mod thumbnail;
 pub mod transforms;
 
 pub use cache::CachedDataset;
@@ -17,8 +19,10 @@ pub use datasets::{
 };
 pub use formats::{Files, Idx, is_image};
 pub use image::{Channels, Image};
+pub use near_duplicates::{NearDuplicate, Seen, near_duplicates};
 pub use source::{DATASET_NAMES, DATASETS, DatasetInfo, DatasetOptions, Source, resolve, root};
 pub(crate) use source::{DatasetKind, resolve_or};
+pub use thumbnail::Thumbnail;
 pub use transforms::{Augmentation, Crop, CropParams, Normalization, View, Window};
 
 use crate::catalogue::Catalogue;

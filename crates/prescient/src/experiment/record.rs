@@ -140,7 +140,7 @@ pub struct Record {
 impl Start {
     /// How many classes arrive: those with images.
     pub fn arriving(&self) -> usize {
-        self.tasks.iter().sum()
+        self.tasks.iter().fold(0, |sum, classes| sum.saturating_add(*classes))
     }
 
     /// Whether both learn the same classes in the same tasks; one may know of more that never arrive.
@@ -194,7 +194,7 @@ impl Line {
 impl Record {
     /// Reads a record file.
     pub fn read(path: &Path) -> Result<Self, RunError> {
-        let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
+        let text = crate::disk::read_run_text(path).map_err(RunError::io(path))?;
         Self::parse(&text, path)
     }
 
@@ -263,6 +263,15 @@ impl Record {
         let (classes, arriving) = (self.start.classes.len(), self.start.arriving());
         if arriving > classes {
             return Err("the tasks bring more classes than there are".to_owned());
+        }
+        let digests = self.lines.iter().filter_map(|line| match line {
+            Line::Digests(digests) => Some(&digests.files),
+            _ => None,
+        });
+        // Each is read, wherever it is said to lie.
+        let is_plain = |name: &str| Path::new(name).file_name().is_some_and(|file| file == name);
+        if let Some(name) = digests.flat_map(BTreeMap::keys).find(|name| !is_plain(name)) {
+            return Err(format!("expected the name of a file of the task, found `{name}`"));
         }
         for (index, evaluation) in self.evaluations().enumerate() {
             let answers = &evaluation.answers;

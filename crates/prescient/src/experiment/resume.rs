@@ -146,7 +146,7 @@ impl Experiment {
 
     /// Whether what the run has kept and was tested on, as the file at `path` lists it, has the same pixels as then.
     fn check_photos(&self, path: &Path) -> Result<()> {
-        let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
+        let text = crate::disk::read_run_text(path).map_err(RunError::io(path))?;
         let changed = self.sealed.changed(&images::parse(&text, path)?)?;
         match changed.first() {
             None => Ok(()),

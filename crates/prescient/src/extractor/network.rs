@@ -54,6 +54,7 @@ impl Network {
         device: Device,
         seed: i64,
     ) -> Result<Self, WeightsError> {
+        kind.check_size(channels, size)?;
         let mut network = Self::new(kind, channels, size, compute, device, seed);
         network.kind.load_into(network.variables())?;
         network.open()?;

@@ -239,14 +239,15 @@ impl TaskData {
     /// Every image that was read so far, what for and when: by use, by slot, by name.
     pub fn readings(&self) -> Vec<Reading> {
         let reading = |(usage, sample, trace, stages): (Usage, Sample, _, Vec<&str>)| {
-            let Trace { hash, perceptual_hash, bytes } = trace;
+            let Trace { hash, thumbnail, bytes } = trace;
             Reading {
                 usage,
                 slot: self.slot(&sample),
                 class: self.sealed.catalogue().name(sample.class).to_owned(),
                 name: self.name(&sample),
                 hash: hash.to_hex().to_string(),
-                perceptual_hash,
+                thumbnail,
+                perceptual_hash: None,
                 bytes,
                 stages: stages.into_iter().map(String::from).collect(),
             }

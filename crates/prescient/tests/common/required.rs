@@ -35,3 +35,10 @@ pub fn real_data(name: &str) -> Option<PathBuf> {
     skip("data", &format!("`{name}` is not below `{}`; PRESCIENT_DATA names another folder", root.display()));
     None
 }
+
+/// Fashion-MNIST: where Debian's package `dataset-fashion-mnist` puts it, else `fashion-mnist` among the real data.
+#[track_caller]
+pub fn fashion_mnist() -> Option<PathBuf> {
+    let packaged = Path::new("/usr/share/datasets/fashion-mnist");
+    if packaged.exists() { Some(packaged.to_owned()) } else { real_data("fashion-mnist") }
+}

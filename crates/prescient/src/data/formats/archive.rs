@@ -85,14 +85,15 @@ impl Archive {
         let mut file = zip.by_index(index).map_err(damaged)?;
         // The archive's word on the size is not to be trusted with memory.
         let mut bytes = Vec::with_capacity(file.size().min(1 << 24) as usize);
-        file.by_ref().take(disk::IMAGE + 1).read_to_end(&mut bytes).map_err(|error| damaged(ZipError::Io(error)))?;
-        match bytes.len() as u64 > disk::IMAGE {
+        let most = disk::unpacked(file.compressed_size(), disk::IMAGE);
+        file.by_ref().take(most + 1).read_to_end(&mut bytes).map_err(|error| damaged(ZipError::Io(error)))?;
+        match bytes.len() as u64 > most {
             true => Err(DataError::Malformed {
                 path: self.path.join(name),
                 line: None,
-                expected: format!("a file that unpacks to at most {} MiB", disk::IMAGE >> 20),
+                expected: format!("a file that unpacks to at most {} MiB", most >> 20),
                 found: "a larger one".to_owned(),
-                hint: "no image is that large: is the archive what it should be?".to_owned(),
+                hint: "no image shrinks to so little: is the archive what it should be? if so, unpack it and name the folder".to_owned(),
             }),
             false => Ok(bytes),
         }
@@ -183,7 +184,7 @@ mod tests {
         (0..300).for_each(|_| writer.write_all(&zeros).expect("zeros"));
         writer.finish().expect("an archive");
         let error = Archive::open(&path).expect("an archive").read("cat/1.jpg").expect_err("too much").to_string();
-        assert!(error.ends_with("expected a file that unpacks to at most 256 MiB, found a larger one"), "{error}");
+        assert!(error.ends_with("expected a file that unpacks to at most 16 MiB, found a larger one"), "{error}");
     }
 
     #[test]

@@ -41,7 +41,9 @@ impl Events {
     /// that is not there, or lacks something, is made from the record.
     pub(super) fn open(path: &Path, tasks: &[usize], record: Option<&Record>) -> Result<Self, RunError> {
         let finished = record.map_or(0, |record| record.evaluations().count());
-        let before = std::fs::read(path).ok().and_then(|bytes| Some(bytes[..kept(&bytes, finished)?].to_vec()));
+        let before = crate::disk::read(path, crate::disk::TABLE)
+            .ok()
+            .and_then(|bytes| Some(bytes[..kept(&bytes, finished)?].to_vec()));
         let bytes = before.unwrap_or_else(|| from_record(tasks, record));
         std::fs::write(path, bytes).map_err(RunError::io(path))?;
         let file = OpenOptions::new().append(true).open(path).map_err(RunError::io(path))?;

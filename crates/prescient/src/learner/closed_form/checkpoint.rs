@@ -76,7 +76,7 @@ pub(super) fn load(network: &mut Network, folder: &Path) -> Result<Sums, RunErro
     network.read(&TensorFile::open(&folder.join(WEIGHTS))?, EXTRACTOR)?;
     let path = folder.join(CLASSES);
     let damaged = |reason: String| RunError::Damaged { path: path.clone(), line: None, reason };
-    let text = std::fs::read_to_string(&path).map_err(RunError::io(&path))?;
+    let text = crate::disk::read_run_text(&path).map_err(RunError::io(&path))?;
     let classes: Vec<Class> = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
     let file = TensorFile::open(&folder.join(SUMS))?;
     let (width, count) = (network.width() as i64, classes.len() as i64);

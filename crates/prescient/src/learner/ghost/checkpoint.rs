@@ -102,7 +102,7 @@ fn remembered(model: &GhostLearner, slot: Slot, samples: &[Sample]) -> Remembere
 
 fn load_memory(model: &GhostLearner, path: &Path) -> Result<Memory, RunError> {
     let damaged = |reason: String| RunError::Damaged { path: path.to_owned(), line: None, reason };
-    let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
+    let text = crate::disk::read_run_text(path).map_err(RunError::io(path))?;
     let remembered: Vec<Remembered> = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
     let scenario = model.sealed.scenario();
     let mut memory = Memory::default();

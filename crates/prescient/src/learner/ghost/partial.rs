@@ -98,7 +98,7 @@ impl Partial {
 
     /// What was written; nothing where nothing was.
     pub(super) fn bytes(&self) -> Result<Vec<u8>, RunError> {
-        match std::fs::read(&self.path) {
+        match disk::read(&self.path, disk::RUN) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
             read => read.map_err(RunError::io(&self.path)),
         }
