@@ -11,6 +11,7 @@
 //! | [`norm`], [`add_bias`], [`pod`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
 //! | [`set_deterministic`], [`tune`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
 //! | [`upload`] | bytes to a device without a copy on the way |
+//! | [`Store`], [`Group`], [`leave`] | several processes with one result: libtorch's own store and Gloo |
 //! | [`peak_memory`], [`peak_ram`], [`total_ram`] | what a run needs of a machine |
 //!
 //! The C++ half is `cpp/`, and `cuda/` has what runs on a GPU. It catches every exception, and [`ShimError`] carries the message.
@@ -29,6 +30,7 @@ mod layout;
 mod memory;
 mod optimizer;
 mod process;
+mod processes;
 mod upload;
 
 pub use aside::side_by_side;
@@ -42,4 +44,5 @@ pub use layout::{channels_last, is_channels_last, try_channels_last};
 pub use memory::{peak_memory, peak_ram, reset_peak_memory, total_ram};
 pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};
 pub use process::tune_process;
+pub use processes::{Group, Store, leave};
 pub use upload::upload;
