@@ -83,6 +83,11 @@ pub trait Dataset: Send + Sync {
         u64::from(sample.index)
     }
 
+    /// Which file of several it lies in, from 0: processes that split the work each read files of their own.
+    fn shelf(&self, _sample: &Sample) -> u32 {
+        0
+    }
+
     /// The classes in an order that its literature has a name for, if it knows that order.
     fn order(&self, _order: &Order) -> Option<Vec<ClassId>> {
         None
@@ -139,6 +144,10 @@ macro_rules! as_the_dataset {
 
         fn group(&self, sample: &$crate::data::Sample) -> u64 {
             self.dataset.group(self.$origin(sample))
+        }
+
+        fn shelf(&self, sample: &$crate::data::Sample) -> u32 {
+            self.dataset.shelf(self.$origin(sample))
         }
     };
 }

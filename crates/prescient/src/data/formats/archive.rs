@@ -3,6 +3,7 @@
 //! What is in it is read once. Each read then has a place of its own in the one open file, so none waits for another
 //! and the archive never has to fit in memory. Nothing is written to disk: a name such as `../../x` can do no harm.
 
+use super::tree;
 use crate::disk;
 use crate::error::DataError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,24 +54,15 @@ impl Archive {
 
     /// What lies in the folder `within` (`""` is the top), whole names; folders end in `/`, listed or not.
     pub(crate) fn children(&self, within: &str) -> Result<BTreeSet<&str>, DataError> {
-        let below = self.names.range(within.to_owned()..).map(|(name, _)| name.as_str());
-        let below: Vec<&str> = below.take_while(|name| name.starts_with(within)).collect();
-        if below.is_empty() && !within.is_empty() {
-            return Err(self.missing(within));
+        match within.is_empty() || tree::has(&self.names, within) {
+            true => Ok(tree::children(&self.names, within)),
+            false => Err(self.missing(within)),
         }
-        let child = |name: &'_ str| match name[within.len()..].find('/') {
-            Some(at) => within.len() + at + 1,
-            None => name.len(),
-        };
-        Ok(below.into_iter().map(|name| &name[..child(name)]).filter(|name| *name != within).collect())
     }
 
     /// Whether there is a file or, if `name` ends in `/`, a folder of that name.
     pub(crate) fn has(&self, name: &str) -> bool {
-        match name.ends_with('/') {
-            true => self.names.range(name.to_owned()..).next().is_some_and(|(first, _)| first.starts_with(name)),
-            false => self.names.contains_key(name),
-        }
+        tree::has(&self.names, name)
     }
 
     fn missing(&self, name: &str) -> DataError {
