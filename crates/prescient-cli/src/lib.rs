@@ -14,6 +14,7 @@ mod interrupt;
 mod list;
 mod output;
 mod predict;
+mod processes;
 mod progress;
 mod report;
 mod reproduce;

@@ -7,6 +7,7 @@ mod audit;
 mod compare;
 mod data;
 mod learn;
+mod processes;
 mod project;
 mod recipe;
 mod reproduce;
@@ -18,6 +19,7 @@ pub use audit::AuditError;
 pub use compare::CompareError;
 pub use data::DataError;
 pub use learn::LearnError;
+pub use processes::ProcessError;
 pub use project::ProjectError;
 pub use recipe::RecipeError;
 pub use reproduce::ReproduceError;
@@ -57,6 +59,9 @@ pub enum Error {
     /// See [`ProjectError`].
     #[error(transparent)]
     Project(#[from] ProjectError),
+    /// See [`ProcessError`].
+    #[error(transparent)]
+    Processes(#[from] ProcessError),
     /// See [`WeightsError`].
     #[error(transparent)]
     Weights(#[from] WeightsError),
@@ -94,10 +99,20 @@ impl Error {
             Error::Learn(error) => error.hint(),
             Error::Run(error) => error.hint(),
             Error::Project(error) => error.hint(),
+            Error::Processes(error) => error.hint(),
             Error::Weights(error) => error.hint(),
             Error::Audit(error) => error.hint(),
             Error::Compare(error) => error.hint(),
             Error::Reproduce(error) => error.hint(),
+        }
+    }
+
+    /// Whether it is only that another process failed, or was lost.
+    pub fn is_of_others(&self) -> bool {
+        match self {
+            Error::While { source, .. } => source.is_of_others(),
+            Error::Processes(_) | Error::Learn(LearnError::Processes(_)) => true,
+            _ => false,
         }
     }
 

@@ -173,6 +173,12 @@ pub const KEYS: &[Key] = &[
     key("train.lr", NOT_NEGATIVE, "learning rate at the start of a task; it falls along a cosine"),
     key("train.incremental_lr", NOT_NEGATIVE, "the same from the second task on").unset("`train.lr`"),
     key("train.weight_decay", NOT_NEGATIVE, "weight decay, on everything that learns"),
+    key(
+        "train.shards",
+        Whole(1, 1024),
+        "parts of a batch, each with its own BatchNorm statistics; processes share them",
+    )
+    .unset("1"),
     key("train.grad_clip_norm", POSITIVE, "norm to which a longer gradient is scaled down")
         .unset("gradients are not clipped"),
     key("finetune.epochs", Whole(0, EPOCHS), "epochs of the balanced fine-tune; 0 leaves it out"),

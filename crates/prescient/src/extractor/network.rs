@@ -207,6 +207,11 @@ impl Network {
         self.variables().into_values().filter(Tensor::requires_grad).collect()
     }
 
+    /// What BatchNorm keeps of all batches, in a fixed order.
+    pub(crate) fn statistics(&self) -> Vec<Tensor> {
+        self.variables().into_iter().filter(|(name, _)| name.contains("running_")).map(|(_, tensor)| tensor).collect()
+    }
+
     /// Everything that makes the network, by name: weights and BatchNorm's statistics.
     pub fn variables(&self) -> BTreeMap<String, Tensor> {
         self.store.variables().into_iter().collect()

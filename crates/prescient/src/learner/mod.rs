@@ -10,6 +10,7 @@ pub mod ghost;
 mod likeness;
 mod observer;
 mod scatter;
+mod split;
 
 pub use closed_form::{ClosedFormLearner, ClosedFormSettings};
 pub use evaluate::Evaluator;
@@ -18,6 +19,7 @@ pub use ghost::{
     Oracle, Reduction, TrainSettings,
 };
 pub use observer::{Event, Observer, Silent};
+pub(crate) use split::share_readings;
 
 use crate::error::{LearnError, RunError};
 use crate::evaluation::Likeness;

@@ -129,3 +129,16 @@ impl<O: Observer + ?Sized> Observer for &mut O {
         (**self).stops()
     }
 }
+
+/// One that may not be there.
+impl<O: Observer> Observer for Option<O> {
+    fn on_event(&mut self, event: &Event<'_>) {
+        if let Some(observer) = self {
+            observer.on_event(event);
+        }
+    }
+
+    fn stops(&self) -> bool {
+        self.as_ref().is_some_and(Observer::stops)
+    }
+}

@@ -135,6 +135,12 @@ impl Ledger {
         }
     }
 
+    /// Adds what another process noted of an image.
+    pub(crate) fn add(&self, usage: Usage, sample: &Sample, trace: Trace, stages: &[&'static str]) {
+        self.known().insert(*sample, trace);
+        self.pages().add(usage, sample, trace, stages);
+    }
+
     /// Every image and what it was used for: by use, then in the order of the samples.
     pub(crate) fn uses(&self) -> Vec<(Usage, Sample, Trace, Vec<&'static str>)> {
         let mut uses = self.pages().uses.clone();
@@ -152,6 +158,19 @@ impl Ledger {
 }
 
 impl Pages {
+    /// Notes a use in some stages, beside those that are noted already.
+    fn add(&mut self, usage: Usage, sample: &Sample, trace: Trace, stages: &[&'static str]) {
+        let place = *self.places.entry((usage, *sample)).or_insert_with(|| {
+            self.uses.push((usage, *sample, trace, Vec::new()));
+            self.uses.len() - 1
+        });
+        let order = |stage: &&str| self.stages.iter().position(|other| other == stage);
+        let noted = &mut self.uses[place].3;
+        noted.extend(stages);
+        noted.sort_by_key(order);
+        noted.dedup();
+    }
+
     /// Notes a use in the stage under way; false where the image is not on the page and no trace is given.
     fn note(&mut self, usage: Usage, sample: &Sample, trace: Option<Trace>) -> bool {
         let stage = *self.stages.last().expect("a ledger begins with a stage");

@@ -139,6 +139,13 @@ impl TaskData {
         samples.iter().filter(|sample| self.present.contains(self.slot(sample))).copied().collect()
     }
 
+    /// The same, in an order in which several processes can split them: files of their own for each.
+    pub fn present_by_shelf(&self) -> Vec<Sample> {
+        let mut present = self.present();
+        present.sort_by_key(|sample| self.sealed.dataset.shelf(sample));
+        present
+    }
+
     /// The training samples of classes still to come: none, unless an oracle asks.
     pub fn future_of_an_oracle(&self) -> Vec<Sample> {
         let samples = self.sealed.dataset.samples(Subset::Train).iter();
@@ -192,6 +199,11 @@ impl TaskData {
                 reason: "it is a training image, and was asked for to test on",
             }),
         }
+    }
+
+    /// What was read so far.
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     /// A stage of the task's plan begins: what is read from now on is read in it.

@@ -25,14 +25,14 @@ struct Class {
 }
 
 /// The upper half of a symmetric matrix, `[width·(width + 1)/2]`, row by row.
-fn upper(matrix: &Tensor) -> Tensor {
+pub(super) fn upper(matrix: &Tensor) -> Tensor {
     let width = matrix.size()[0];
     let places = Tensor::triu_indices(width, width, 0, (Kind::Int64, tch::Device::Cpu));
     matrix.index(&[Some(places.get(0)), Some(places.get(1))])
 }
 
 /// The symmetric matrix of an upper half.
-fn whole(upper: &Tensor, width: i64) -> Tensor {
+pub(super) fn whole(upper: &Tensor, width: i64) -> Tensor {
     let places = Tensor::triu_indices(width, width, 0, (Kind::Int64, tch::Device::Cpu));
     let matrix = Tensor::zeros([width, width], (upper.kind(), tch::Device::Cpu));
     let matrix = matrix.index_put(&[Some(places.get(0)), Some(places.get(1))], upper, false);

@@ -35,13 +35,13 @@ pub struct Fitted {
     /// What was found out on the way.
     pub worth: Worth,
     /// By name: the row of a class in the tensors below.
-    rows: HashMap<String, i64>,
-    centre: Tensor,
-    whiten: Tensor,
+    pub(super) rows: HashMap<String, i64>,
+    pub(super) centre: Tensor,
+    pub(super) whiten: Tensor,
     /// In whitened space, `[classes, width]`.
-    means: Tensor,
+    pub(super) means: Tensor,
     /// What is added to scores, beside the offset, `[classes]`.
-    lift: Tensor,
+    pub(super) lift: Tensor,
 }
 
 impl Fitted {

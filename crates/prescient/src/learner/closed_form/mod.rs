@@ -18,7 +18,9 @@ mod ghosts;
 mod information;
 mod inspect;
 mod logistic;
+mod merge;
 mod probabilities;
+mod share;
 mod stand_ins;
 mod sums;
 mod temperature;
@@ -28,7 +30,7 @@ pub use information::Information;
 pub use sums::{ClassSums, Sums};
 
 use crate::data::{Normalization, Sample, View};
-use crate::engine::{Compute, Preprocessing};
+use crate::engine::{Compute, Preprocessing, Processes};
 use crate::error::{LearnError, RunError};
 use crate::evaluation::{Likeness, Worth};
 use crate::extractor::{ExtractorKind, Network};
@@ -39,9 +41,9 @@ use crate::predictor::{About, Calibration, Head, HeadKind, Input, Predictor};
 use crate::protocol::{Sealed, TaskData, Usage};
 use crate::scenario::Task;
 use crate::seeds::Seeds;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
-use tch::{Device, Tensor};
+use tch::Device;
 
 /// How to learn in closed form. There is little to say: what could be chosen is chosen on photos of seen classes.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +69,7 @@ pub struct ClosedFormLearner {
     information: Information,
     features: Option<FrozenFeatures>,
     sums: Sums,
+    processes: Processes,
     /// Always empty: no image is kept.
     memory: Memory,
 }
@@ -74,6 +77,17 @@ pub struct ClosedFormLearner {
 impl ClosedFormLearner {
     /// A model that knows nothing yet but what classes are described by.
     pub fn new(settings: ClosedFormSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Result<Self, LearnError> {
+        Self::among(Processes::alone(), settings, sealed, seeds, device)
+    }
+
+    /// The same as one of several processes, each of which looks at its own photos.
+    pub fn among(
+        processes: Processes,
+        settings: ClosedFormSettings,
+        sealed: Sealed,
+        seeds: Seeds,
+        device: Device,
+    ) -> Result<Self, LearnError> {
         let (channels, size) = (sealed.channels().count(), settings.view.size as usize);
         let first_weights = seeds.number("first weights", 0);
         let (extractor, compute) = (settings.extractor.clone(), settings.compute);
@@ -83,26 +97,29 @@ impl ClosedFormLearner {
         let information = Information::new(sealed.catalogue());
         let sums = Sums::new(network.width(), false);
         let memory = Memory::default();
-        Ok(Self { settings, sealed, network, input, information, features: None, sums, memory })
+        Ok(Self { settings, sealed, network, input, information, features: None, sums, processes, memory })
     }
 
     /// Adds the photos of the task to the sums.
     fn add(&mut self, data: &TaskData, observer: &mut dyn Observer) -> Result<(), LearnError> {
         data.enter("extract");
-        let samples = data.present();
+        let all = data.present_by_shelf();
+        let samples = &all[self.processes.part(all.len(), CHUNK)];
         observer.on_event(&Event::StageStarted { stage: "extract", steps: samples.len().div_ceil(CHUNK) });
         if self.features.is_none() {
             self.features = Some(FrozenFeatures::open(&self.network, &self.input)?);
         }
         let known = self.features.as_mut().expect("just opened");
         let eye = (&self.network, &self.input);
-        let (features, photos) = known.of(eye, (data, Usage::Learn), &samples, observer)?;
-        for (class, rows) in by_class(&samples) {
-            let places: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
-            let photos: Vec<[u8; 32]> = rows.iter().map(|&row| *photos[row].as_bytes()).collect();
-            let name = self.sealed.catalogue().name(class);
-            self.sums.add(name, &features.index_select(0, &Tensor::from_slice(&places)), &photos)?;
-        }
+        let (features, photos) = known.of(eye, (data, Usage::Learn), samples, observer)?;
+        let catalogue = self.sealed.catalogue();
+        let name = |sample: &Sample| catalogue.name(sample.class);
+        let photos: Vec<[u8; 32]> = photos.iter().map(|photo| *photo.as_bytes()).collect();
+        let mut sums = Sums::new(self.network.width(), false);
+        sums.add_all(&samples.iter().map(name).collect::<Vec<_>>(), &features, &photos)?;
+        let classes: BTreeSet<&str> = all.iter().map(name).collect();
+        let classes: Vec<String> = classes.into_iter().map(str::to_owned).collect();
+        self.sums.merge(merge::merged(&self.processes, sums, &classes)?);
         Ok(())
     }
 
@@ -135,15 +152,6 @@ impl ClosedFormLearner {
     }
 }
 
-/// The rows of each class.
-fn by_class(samples: &[Sample]) -> BTreeMap<crate::class::ClassId, Vec<usize>> {
-    let mut classes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (row, sample) in samples.iter().enumerate() {
-        classes.entry(sample.class).or_default().push(row);
-    }
-    classes
-}
-
 impl Learner for ClosedFormLearner {
     fn learn(&mut self, data: &TaskData, observer: &mut dyn Observer) -> Result<Predictor, LearnError> {
         let sealed = self.sealed.clone();
@@ -152,7 +160,7 @@ impl Learner for ClosedFormLearner {
         self.add(data, observer)?;
         data.enter("fit");
         observer.on_event(&Event::StageStarted { stage: "fit", steps: 1 });
-        let fitted = fit(&self.sums, &self.information, self.settings.target)?;
+        let fitted = share::fitted(&self.processes, || fit(&self.sums, &self.information, self.settings.target))?;
         observer.on_event(&Event::Step);
         let worth = Worth { task: task.number(), ..fitted.worth.clone() };
         observer.on_event(&Event::Fitted { worth: &worth });

@@ -54,7 +54,7 @@ pub(super) fn learn(model: &mut GhostLearner, lesson: &mut Lesson<'_>) -> Result
         finetune(model, lesson, &exemplars)?;
         lesson.enter("remember");
     }
-    remember(model, lesson, exemplars);
+    remember(model, lesson, exemplars)?;
 
     // What line 6 is answered with.
     let Some(answering) = plan.complete else { return Ok(Answering::seen(model.classifier.proxies())) };

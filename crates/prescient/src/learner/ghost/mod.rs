@@ -17,6 +17,7 @@ mod remember;
 mod restarts;
 mod scatter;
 mod settings;
+mod shards;
 mod train;
 mod training_ghosts;
 
@@ -27,7 +28,7 @@ pub use settings::{
 };
 
 use crate::classifier::CosineClassifier;
-use crate::engine::{Preprocessing, TaskBatches};
+use crate::engine::{Preprocessing, Processes, TaskBatches};
 use crate::error::{LearnError, RunError};
 use crate::evaluation::Likeness;
 use crate::extractor::Network;
@@ -64,6 +65,7 @@ pub struct GhostLearner {
     input: Preprocessing,
     /// Where the next task is kept while it is half learned.
     partial: Option<Partial>,
+    processes: Processes,
 }
 
 /// What a task answers with.
@@ -83,6 +85,17 @@ impl Answering {
 impl GhostLearner {
     /// A model that knows nothing yet.
     pub fn new(settings: LearnSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Result<Self, LearnError> {
+        Self::among(Processes::alone(), settings, sealed, seeds, device)
+    }
+
+    /// The same as one of several processes, whose number divides `train.shards`.
+    pub fn among(
+        processes: Processes,
+        settings: LearnSettings,
+        sealed: Sealed,
+        seeds: Seeds,
+        device: Device,
+    ) -> Result<Self, LearnError> {
         let (network, classifier, imagination) = beginning(&settings, &sealed, seeds, device)?;
         let input = Preprocessing::new(settings.view, settings.normalization, sealed.channels(), device);
         let ghost_proxies = Tensor::zeros([0, network.width() as i64], (Kind::Float, device));
@@ -99,7 +112,22 @@ impl GhostLearner {
             ghost_proxies,
             input,
             partial: None,
+            processes,
         })
+    }
+
+    /// Makes weights the same in all processes. They are computed alike, but machines may round differently.
+    fn become_the_same(&self) -> Result<(), LearnError> {
+        let generator = match &self.imagination {
+            Imagination::Generator(generator) => generator.tensors(),
+            Imagination::Nothing | Imagination::Real => Default::default(),
+        };
+        let tensors = self.network.variables().into_values().chain(generator.into_values());
+        let tensors = tensors.chain(self.classifier.blocks().iter().map(Tensor::shallow_clone));
+        for tensor in tensors.chain([self.ghost_proxies.shallow_clone()]).filter(|tensor| tensor.numel() > 0) {
+            self.processes.broadcast(&tensor)?;
+        }
+        Ok(())
     }
 
     /// Knows nothing again.
@@ -166,6 +194,7 @@ impl Learner for GhostLearner {
         let (batch_size, threads) = (self.settings.train.batch_size, self.settings.threads);
         let batches = TaskBatches::new(Arc::new(data.clone()), self.input.clone(), batch_size, threads)?;
         let plan = Plan::new(&task, &self.settings);
+        self.become_the_same()?;
         let mut lesson = Lesson { task, plan, batches: Rc::new(batches), observer };
         let answering = algorithm::learn(self, &mut lesson)?;
         self.predictor(task, answering)

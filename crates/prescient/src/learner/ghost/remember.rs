@@ -6,7 +6,7 @@ use crate::class::Slot;
 use crate::data::Sample;
 use crate::engine::Pass;
 use crate::error::LearnError;
-use crate::learner::Event;
+use crate::learner::{Event, share_readings};
 use crate::memory::herd;
 use crate::protocol::Usage;
 use std::collections::BTreeMap;
@@ -36,7 +36,13 @@ pub(super) fn choose_exemplars(model: &GhostLearner, lesson: &Lesson<'_>) -> Res
 }
 
 /// Keeps them.
-pub(super) fn remember(model: &mut GhostLearner, lesson: &mut Lesson<'_>, Exemplars(chosen): Exemplars) {
+pub(super) fn remember(
+    model: &mut GhostLearner,
+    lesson: &mut Lesson<'_>,
+    Exemplars(chosen): Exemplars,
+) -> Result<(), LearnError> {
+    // What is kept may have been read by another process.
+    share_readings(&model.processes, lesson.data())?;
     let data = lesson.batches.data();
     let names = |samples: &[Sample]| samples.iter().map(|sample| data.name(sample)).collect();
     let by_name: Vec<(Slot, Vec<String>)> = chosen.iter().map(|(slot, samples)| (*slot, names(samples))).collect();
@@ -45,4 +51,5 @@ pub(super) fn remember(model: &mut GhostLearner, lesson: &mut Lesson<'_>, Exempl
     }
     data.use_again(Usage::Keep, &model.memory.samples().collect::<Vec<_>>());
     lesson.observer.on_event(&Event::Remembered { task: lesson.task.number(), exemplars: &by_name });
+    Ok(())
 }

@@ -76,6 +76,10 @@ pub struct TrainSettings {
     /// normalized feature grows as 1/‖h‖, and 2-d features pass close to 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grad_clip_norm: Option<f64>,
+    /// Into how many shards a batch is cut, each with BatchNorm's statistics of its own; a multiple of the number of processes.
+    /// Unless given, 1. Results depend on it, and not on the number of processes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shards: Option<usize>,
 }
 
 impl TrainSettings {
@@ -93,6 +97,7 @@ impl Default for TrainSettings {
             incremental_lr: None,
             weight_decay: 1e-4,
             grad_clip_norm: None,
+            shards: None,
         }
     }
 }
