@@ -8,6 +8,7 @@ mod ends;
 mod extract;
 mod generator_step;
 mod made_up;
+mod many_classes;
 mod mmd;
 mod near_duplicates;
 mod pack_gain;
@@ -50,6 +51,8 @@ enum Work {
     Scaling(scaling::Scaling),
     /// Who works when, readers, steps and the GPU: no rounds, prints a table and draws it
     Timeline(timeline::Timeline),
+    /// The closed form with a million features in ten thousand classes: no rounds, prints what it found
+    ManyClasses(many_classes::ManyClasses),
     /// The loss of the generator and its slope: an item is an evaluation
     Mmd(mmd::MmdStep),
     /// A linear SVM: an item is a fit
@@ -70,6 +73,7 @@ fn main() {
         Work::Awa2Shape(work) => work.run(),
         Work::Scaling(work) => work.run(),
         Work::Timeline(work) => work.run(),
+        Work::ManyClasses(work) => work.run(),
         Work::Mmd(work) => work.run(),
         Work::Svm(work) => work.run(),
     }
