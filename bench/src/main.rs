@@ -5,6 +5,7 @@ mod answer;
 mod awa2_shape;
 mod data_path;
 mod ends;
+mod exchange;
 mod extract;
 mod generator_step;
 mod made_up;
@@ -53,6 +54,8 @@ enum Work {
     Timeline(timeline::Timeline),
     /// The closed form with a million features in ten thousand classes: no rounds, prints what it found
     ManyClasses(many_classes::ManyClasses),
+    /// A sum over two and four processes: no rounds, prints what it found
+    Exchange(exchange::Exchange),
     /// The loss of the generator and its slope: an item is an evaluation
     Mmd(mmd::MmdStep),
     /// A linear SVM: an item is a fit
@@ -74,6 +77,7 @@ fn main() {
         Work::Scaling(work) => work.run(),
         Work::Timeline(work) => work.run(),
         Work::ManyClasses(work) => work.run(),
+        Work::Exchange(work) => work.run(),
         Work::Mmd(work) => work.run(),
         Work::Svm(work) => work.run(),
     }

@@ -46,7 +46,11 @@ pub(super) fn part<T>(processes: &Processes, done: Result<T>) -> Result<T> {
         // All have agreed to stop.
         Err(error) if error.exit_code() == 130 => {
             let _ = processes.part_ways();
-            Err(error)
+            match processes.leads() {
+                true => Err(error),
+                // One of them says it.
+                false => torch_shim::leave(error.exit_code()),
+            }
         }
         Err(error) => {
             if !error.is_of_others() {

@@ -229,6 +229,52 @@ fn a_number_of_processes_that_does_not_divide_the_shards_is_refused() {
     assert!(!folder.path().join("run").exists());
 }
 
+/// Two machines, on one of which a shard is missing: the last one, so that no gap tells.
+#[test]
+fn a_shard_that_one_process_lacks_is_refused() {
+    let folder = folder(
+        &CLOSED_FORM
+            .replace(r#"kind = "synthetic", train = 12, test = 6"#, r#"kind = "folder", path = "a""#)
+            .replace("12+6+6", "2"),
+    );
+    for (place, shards) in [("a", 3), ("b", 2)] {
+        let at = folder.path().join(place);
+        std::fs::create_dir(&at).unwrap();
+        (0..shards).for_each(|shard| write_shard(&at.join(format!("train-{shard}.tar")), shard));
+        write_shard(&at.join("test-0.tar"), 9);
+    }
+    let port = free_port();
+    let start = |rank: usize, path: &str| {
+        let path = format!("data.path={path}");
+        process(folder.path(), (rank, 2), port, &["r.toml", "--out", "run", "--set", &path]).spawn().unwrap()
+    };
+    for child in [start(0, "a"), start(1, "b")] {
+        let (output, _) = ended(child);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("has the photos 6 and 2 of them ("), "{said}");
+        assert!(said.contains(") has 4 and 2 of them ("), "{said}");
+    }
+    assert!(!folder.path().join("run").exists());
+}
+
+/// A shard with a drawn photo of each of two classes.
+fn write_shard(path: &Path, shade: u8) {
+    let mut builder = tar::Builder::new(std::fs::File::create(path).unwrap());
+    for (place, class) in ["cat", "dog"].iter().enumerate() {
+        let mut photo = std::io::Cursor::new(Vec::new());
+        let image = image::RgbImage::from_fn(16, 16, |x, y| {
+            image::Rgb([(x * 9) as u8, (y * 7) as u8, shade * 20 + place as u8])
+        });
+        image.write_to(&mut photo, image::ImageFormat::Png).unwrap();
+        let mut header = tar::Header::new_ustar();
+        header.set_size(photo.get_ref().len() as u64);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, format!("{class}/{shade}.png"), &photo.get_ref()[..]).unwrap();
+    }
+    builder.finish().unwrap();
+}
+
 #[test]
 fn torchrun_starts_it_where_there_is_one() {
     let torchrun = std::env::var_os("TORCHRUN").unwrap_or_else(|| "torchrun".into());

@@ -167,7 +167,7 @@ impl Reproduce {
         let [commands_at, array_at] = [plan::COMMANDS, plan::ARRAY].map(|name| self.out.join(name));
         let (count, done) = (commands.len(), work.finished());
         output::print(&format!(
-            "{count} runs to do, {done} are finished\nwritten to {}, a command a line, and {}: sbatch {}\n",
+            "{count} runs to do, {done} finished\nwritten to {}, a command a line, and {}: sbatch {}\n",
             commands_at.display(),
             array_at.display(),
             array_at.display()
