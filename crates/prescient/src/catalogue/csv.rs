@@ -89,7 +89,12 @@ pub(crate) fn sheet(bytes: &[u8], path: &Path) -> Result<Sheet, DataError> {
         if !named.insert(name.clone()) {
             return Err(malformed(line, "every class once", format!("`{name}` a second time")));
         }
-        sheet.rows.push((line, record.iter().map(String::from).collect()));
+        let cells = record.iter().zip(header.iter()).enumerate();
+        let plain = |(column, (cell, name)): (usize, (&str, &str))| match column > 0 && !is_words(name) {
+            true => with_point(cell, delimiter(bytes)),
+            false => cell.to_owned(),
+        };
+        sheet.rows.push((line, cells.map(plain).collect()));
     }
     Ok(sheet)
 }
@@ -118,7 +123,8 @@ pub(super) fn table(sheet: Sheet, path: &Path) -> Result<Table, DataError> {
                 table.descriptions.get_or_insert_default().push(cell);
                 continue;
             }
-            let value = number(cell, delimiter(bytes))
+            let number = cell.parse().ok().filter(|value: &f32| value.is_finite());
+            let value = number
                 .ok_or_else(|| malformed(line, &format!("a finite number for `{attribute}`"), format!("`{cell}`")))?;
             table.attributes.push(value);
         }
@@ -135,10 +141,10 @@ fn delimiter(bytes: &[u8]) -> u8 {
     bytes.iter().copied().take_while(|byte| *byte != b'\n').find(|byte| b",;\t".contains(byte)).unwrap_or(b',')
 }
 
-/// A finite number. Where a comma does not separate cells it may stand for the point, as those countries write it.
-fn number(cell: &str, delimiter: u8) -> Option<f32> {
-    let with_comma = || (delimiter != b',').then(|| cell.replacen(',', ".", 1).parse().ok()).flatten();
-    cell.parse().ok().or_else(with_comma).filter(|value: &f32| value.is_finite())
+/// A number with a point in it. Where a comma does not separate cells it may stand for the point, as those countries write it.
+fn with_point(cell: &str, delimiter: u8) -> String {
+    let pointed = cell.replacen(',', ".", 1);
+    if delimiter != b',' && pointed.parse::<f32>().is_ok() { pointed } else { cell.to_owned() }
 }
 
 #[cfg(test)]

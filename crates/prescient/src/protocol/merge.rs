@@ -3,7 +3,7 @@
 use super::TaskData;
 use super::ledger::{Ledger, Trace, Usage};
 use crate::class::ClassId;
-use crate::data::perceptual_hash::PerceptualHash;
+use crate::data::thumbnail::Thumbnail;
 use crate::data::{Sample, Subset};
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ struct Line {
     i: u32,
     c: u32,
     h: String,
-    p: Option<PerceptualHash>,
+    p: Option<Thumbnail>,
     b: u64,
     /// Places in `stages`.
     at: Vec<usize>,
@@ -39,7 +39,7 @@ impl TaskData {
             i: sample.index,
             c: sample.class.0,
             h: trace.hash.to_hex().to_string(),
-            p: trace.perceptual_hash,
+            p: trace.thumbnail,
             b: trace.bytes,
             at: at.iter().map(place).collect(),
         };
@@ -58,7 +58,7 @@ impl TaskData {
         }
         for Line { u, s, i, c, h, p, b, at } in pages.lines {
             let hash = blake3::Hash::from_hex(&h).map_err(|error| error.to_string())?;
-            let trace = Trace { hash, perceptual_hash: p, bytes: b };
+            let trace = Trace { hash, thumbnail: p, bytes: b };
             let at: Option<Vec<&'static str>> = at.iter().map(|place| stages.get(*place).copied()).collect();
             let at = at.ok_or("a stage that has not begun")?;
             ledger.add(u, &Sample { subset: s, index: i, class: ClassId(c) }, trace, &at);
