@@ -9,7 +9,7 @@ mod near_duplicates;
 pub mod perceptual_hash;
 pub mod sheet;
 mod source;
-mod thumbnail;
+pub(crate) mod thumbnail;
 pub mod transforms;
 
 pub use cache::CachedDataset;
