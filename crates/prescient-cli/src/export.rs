@@ -11,16 +11,17 @@ use tch::Device;
 /// Write a model for other programs, in a folder that explains itself
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  prescient export shop --to onnx --out shop-onnx
   prescient export runs/mine-seed1 --to onnx --out mine-onnx
   prescient export runs/mine-seed1 --to torchscript --out mine-pt --task 2
   cd mine-onnx && pip install onnxruntime numpy pillow && python predict.py photo.jpg
 
-The model takes photos that are cut and scaled already, as bytes, and answers with a probability and a score
-for each class, those not yet photographed included. Extractor and classifier are one graph. The folder has
-the labels, what photos go through before, an example in Python, and a model card with ten lines to begin with.
-It appears when it is whole.")]
+The model takes photos that are cut and scaled already, as bytes, and answers with a probability
+and a score for each class, those not yet photographed included. Extractor and classifier are one
+graph. The folder has the labels, what photos go through before, an example in Python, and a model
+card with ten lines to begin with. It appears when it is whole.")]
 pub(super) struct Export {
-    /// The folder of a run, or of one of its tasks
+    /// A project, or a version of it as in `shop@3`; or the folder of a run, or of one of its tasks
     model: PathBuf,
 
     /// What to write

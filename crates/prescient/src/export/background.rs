@@ -1,9 +1,10 @@
 //! What is known of a model beyond itself: where it comes from, what it learned from, and how good it was found to be.
 
 use crate::class::Slots;
-use crate::error::RunError;
+use crate::error::{Error, ProjectError, Result, RunError};
 use crate::experiment::{Record, RunFolder, images};
 use crate::extractor::Provenance;
+use crate::project::{Project, Version};
 use crate::protocol::Usage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -35,11 +36,15 @@ pub struct Measured {
 }
 
 impl Background {
-    /// Of the model in `path`, a run or the folder of one of its tasks, after `task`.
-    pub fn of(path: &Path, task: usize) -> Result<Self, RunError> {
+    /// Of the model in `path`: a project or one of its versions, or a run or the folder of one of its tasks, after `task`.
+    pub fn of(path: &Path, task: usize) -> Result<Self> {
+        match Project::open(path) {
+            Err(Error::Project(ProjectError::NotAProject { .. })) => {}
+            project => return Ok(Self::of_project(&project?)),
+        }
         let above = std::path::absolute(path).map_err(RunError::io(path))?;
         let run = above.ancestors().step_by(2).take(2).find_map(|folder| RunFolder::open(folder).ok());
-        run.map_or(Ok(Self::default()), |run| Self::of_run(&run, task))
+        Ok(run.map_or(Ok(Self::default()), |run| Self::of_run(&run, task))?)
     }
 
     fn of_run(run: &RunFolder, task: usize) -> Result<Self, RunError> {
@@ -55,6 +60,33 @@ impl Background {
             measured: measured(&record, task),
         })
     }
+}
+
+impl Background {
+    fn of_project(project: &Project) -> Self {
+        let version = project.version();
+        let name = project.path().file_name().unwrap_or_default().to_string_lossy();
+        Self {
+            source: Some(format!("the project `{name}`, version {}: {}", version.number, version.made)),
+            photos: Some(version.classes.iter().map(|class| (class.name.clone(), class.photos as usize)).collect()),
+            // Where the file with the weights is not here any more, they cannot be named by their digest.
+            weights: project.settings().extractor.provenance().ok().flatten(),
+            stamp: None,
+            measured: held_out(version),
+        }
+    }
+}
+
+/// What a version of a project was found to be worth.
+fn held_out(version: &Version) -> Vec<Measured> {
+    let held_out = version.held_out.as_ref().map(|held_out| ("seen classes, held out", held_out.all));
+    let arrived =
+        version.arrived.map(|arrived| ("classes without photos, before it had learned from those", arrived.guessed));
+    let parts = held_out.into_iter().chain(arrived);
+    let measured = |(of, tally): (&str, crate::project::Tally)| {
+        Some(Measured { of: of.to_owned(), photos: tally.of as usize, accuracy: tally.share()? })
+    };
+    parts.filter_map(measured).collect()
 }
 
 /// The photos of each class that were learned from up to `task`, each counted once; none where a task did not note them.

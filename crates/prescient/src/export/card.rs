@@ -90,7 +90,7 @@ fn evidence(background: &Background) -> String {
     let rows: String = background.measured.iter().map(row).collect();
     let stamp = background.stamp.as_ref().map(|stamp| format!("**{stamp}**\n\n")).unwrap_or_default();
     format!(
-        "{stamp}Test photos of its own dataset, which it did not learn from; all classes of the model compete for each of them:\n\n\
+        "{stamp}Photos that it had not learned from; all classes compete for each of them:\n\n\
          | photos of | how many | right |\n| --- | --- | --- |\n{rows}\n\
          Photos from elsewhere are usually harder.\n"
     )
