@@ -11,8 +11,8 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   prescient audit runs/mine-seed0                     check a run, and say what gives its numbers
   prescient audit runs/mine-seed0 --near-duplicates   also find test images like training images
-  prescient audit --split split.txt                   judge a split: `train PATH`, `test PATH` lines,
-                                                      or a CSV with `side,path`
+  prescient audit --split split.txt                   judge a split: lines `train PATH` and
+                                                      `test PATH`, or a CSV with `side,path`
 
 Neither data nor weights are needed: a run names each image that it learned from, kept and was
 tested on, by a hash of its pixels. The files of a split are compared by their pixels where they

@@ -56,7 +56,7 @@ pub(super) fn calibrate(
                 false => (came, f32::INFINITY),
                 true => (
                     played.as_ref().map_or(&[][..], |played| &played.asked),
-                    price(&asked, ON_TRUST).unwrap_or(f32::NEG_INFINITY),
+                    price(&asked, ON_TRUST).unwrap_or(f32::INFINITY),
                 ),
             };
             let chosen = Evidence { seen: &asked, unseen, classes: (seen, future) }.best(most);
