@@ -17,12 +17,14 @@ mod fit;
 mod ghosts;
 mod information;
 mod inspect;
+mod prospects;
 mod stand_ins;
 mod sums;
 mod temperature;
 
 pub use fit::{Fitted, fit};
 pub use information::Information;
+pub use prospects::{MORE, Prospect, prospects};
 pub use sums::{ClassSums, Sums};
 
 use crate::data::{Normalization, Sample, View};
