@@ -1,8 +1,9 @@
 //! The photos that are asked about: files, folders, or what comes on standard input.
 
 use prescient::Image;
-use prescient::data::{Channels, is_image};
+use prescient::data::is_image;
 use prescient::error::{DataError, Result};
+use prescient::predictor::{Crop, Cropper};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -55,19 +56,32 @@ impl Photos {
     }
 }
 
+/// A photo as the predictor sees it.
+pub(super) struct Asked {
+    pub(super) name: String,
+    /// The file, where there is one.
+    pub(super) path: Option<PathBuf>,
+    pub(super) crop: Result<Crop, DataError>,
+}
+
 /// Some of the photos.
 pub(super) struct Part<'a>(&'a [Photo]);
 
 impl Part<'_> {
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Each with its name, decoded in grey or in colour; large ones one after the other.
-    pub(super) fn read(&self, channels: Channels) -> Vec<(String, Result<Image, DataError>)> {
-        let one = |photo: &Photo| match photo {
-            Photo::File(path) => (path.display().to_string(), Image::read(path, channels)),
-            Photo::Bytes(bytes) => ("-".to_owned(), Image::decode(bytes, channels, Path::new("standard input"))),
+    /// Each decoded and cropped as the predictor sees it: a decoded photo takes much memory.
+    pub(super) fn read(&self, cropper: Cropper) -> Vec<Asked> {
+        let channels = cropper.channels();
+        let one = |photo: &Photo| {
+            let (name, image) = match photo {
+                Photo::File(path) => (path.display().to_string(), Image::read(path, channels)),
+                Photo::Bytes(bytes) => ("-".to_owned(), Image::decode(bytes, channels, Path::new("standard input"))),
+            };
+            let crop = image.map(|image| cropper.crop(&image).expect("decoded as the predictor takes it"));
+            let path = match photo {
+                Photo::File(path) => Some(path.clone()),
+                Photo::Bytes(_) => None,
+            };
+            Asked { name, path, crop }
         };
         self.0.par_iter().map(one).collect()
     }

@@ -36,8 +36,10 @@ pub struct Fitted {
     pub worth: Worth,
     /// By name: the row of a class in the tensors below.
     rows: HashMap<String, i64>,
-    centre: Tensor,
-    whiten: Tensor,
+    pub(super) centre: Tensor,
+    pub(super) whiten: Tensor,
+    /// The mean squared distance of a photo to the mean of its class, in whitened space.
+    pub(super) noise: f64,
     /// In whitened space, `[classes, width]`.
     means: Tensor,
     /// What is added to scores, beside the offset, `[classes]`.
@@ -307,6 +309,7 @@ impl<'a> Given<'a> {
             rows,
             centre,
             whiten,
+            noise: best.noise,
             means: best.means - middle.unsqueeze(0),
             lift,
         })

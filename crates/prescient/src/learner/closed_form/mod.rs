@@ -20,6 +20,7 @@ mod inspect;
 mod logistic;
 mod merge;
 mod probabilities;
+mod prospects;
 mod share;
 mod stand_ins;
 mod sums;
@@ -27,6 +28,7 @@ mod temperature;
 
 pub use fit::{Fitted, fit};
 pub use information::Information;
+pub use prospects::{MORE, Prospect, prospects};
 pub use sums::{ClassSums, Sums};
 
 use crate::data::{Normalization, Sample, View};
