@@ -35,15 +35,15 @@ pub struct Fitted {
     /// What was found out on the way.
     pub worth: Worth,
     /// By name: the row of a class in the tensors below.
-    rows: HashMap<String, i64>,
+    pub(super) rows: HashMap<String, i64>,
     pub(super) centre: Tensor,
     pub(super) whiten: Tensor,
     /// The mean squared distance of a photo to the mean of its class, in whitened space.
     pub(super) noise: f64,
     /// In whitened space, `[classes, width]`.
-    means: Tensor,
+    pub(super) means: Tensor,
     /// What is added to scores, beside the offset, `[classes]`.
-    lift: Tensor,
+    pub(super) lift: Tensor,
 }
 
 impl Fitted {
@@ -61,30 +61,6 @@ impl Fitted {
         let rows = Tensor::from_slice(&rows);
         let of = |tensor: &Tensor| tensor.index_select(0, &rows);
         Gaussian::new(self.centre.shallow_clone(), self.whiten.shallow_clone(), of(&self.means), &of(&self.lift))
-    }
-}
-
-impl Fitted {
-    /// Its tensors, by name.
-    pub(super) fn tensors(&self) -> [(&'static str, &Tensor); 4] {
-        [("centre", &self.centre), ("whiten", &self.whiten), ("means", &self.means), ("lift", &self.lift)]
-    }
-
-    /// By name: the row of a class in the tensors.
-    pub(super) fn rows(&self) -> &HashMap<String, i64> {
-        &self.rows
-    }
-
-    /// From its parts; `read` finds a tensor by its name.
-    pub(super) fn from_parts(
-        (scale, novelty, offset): (f64, Option<Novelty>, f64),
-        worth: Worth,
-        rows: HashMap<String, i64>,
-        read: impl Fn(&str) -> Result<Tensor, String>,
-    ) -> Result<Self, String> {
-        let (centre, whiten) = (read("centre")?, read("whiten")?);
-        let (means, lift) = (read("means")?, read("lift")?);
-        Ok(Self { scale, novelty, offset, worth, rows, centre, whiten, means, lift })
     }
 }
 

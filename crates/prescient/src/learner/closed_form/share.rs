@@ -17,6 +17,7 @@ struct About {
     novelty: Option<Novelty>,
     offset: f64,
     worth: Worth,
+    noise: f64,
     rows: HashMap<String, i64>,
 }
 
@@ -37,14 +38,17 @@ pub(super) fn fitted(
 }
 
 fn to_bytes(fitted: &Fitted) -> Vec<u8> {
-    let tensors = fitted.tensors().map(|(name, tensor)| (name.to_owned(), tensor.shallow_clone()));
+    let tensors =
+        [("centre", &fitted.centre), ("whiten", &fitted.whiten), ("means", &fitted.means), ("lift", &fitted.lift)];
+    let tensors = tensors.map(|(name, tensor)| (name.to_owned(), tensor.shallow_clone()));
     let tensors = tensor_bytes(&BTreeMap::from(tensors));
     let about = About {
         scale: fitted.scale,
         novelty: fitted.novelty,
         offset: fitted.offset,
         worth: fitted.worth.clone(),
-        rows: fitted.rows().clone(),
+        noise: fitted.noise,
+        rows: fitted.rows.clone(),
     };
     let length = (tensors.len() as u64).to_le_bytes();
     [tensors, serde_json::to_vec(&about).expect("plain data"), length.to_vec()].concat()
@@ -57,5 +61,7 @@ fn from_bytes(bytes: &[u8]) -> Result<Fitted, String> {
     let about: About = serde_json::from_slice(about).map_err(|error| error.to_string())?;
     let file = TensorFile::from_bytes(Path::new("process 0"), tensors.to_vec()).map_err(|error| error.to_string())?;
     let read = |name: &str| -> Result<Tensor, String> { file.read(name, None).map_err(|error| error.to_string()) };
-    Fitted::from_parts((about.scale, about.novelty, about.offset), about.worth, about.rows, read)
+    let About { scale, novelty, offset, worth, noise, rows } = about;
+    let (centre, whiten, means, lift) = (read("centre")?, read("whiten")?, read("means")?, read("lift")?);
+    Ok(Fitted { scale, novelty, offset, worth, noise, rows, centre, whiten, means, lift })
 }
