@@ -8,13 +8,16 @@ mod data;
 mod demo;
 mod device;
 mod drawings;
+mod export;
 pub mod fetch;
 mod inspect;
 mod interrupt;
 mod list;
 mod output;
 mod predict;
+mod processes;
 mod progress;
+mod project;
 mod report;
 mod reproduce;
 mod run;
@@ -52,10 +55,28 @@ enum Verb {
     Demo(demo::Demo),
     /// Run a recipe, or go on with a run that was stopped
     Run(run::Run),
-    /// Classify photos with a trained model
+    /// Make a project: a folder that is taught from photos as they arrive, and answers
+    New(project::new::New),
+    /// Teach a project from photos, or tell it more about its classes
+    Learn(project::learn::Learn),
+    /// Classify photos with a project or a run
     Predict(predict::Predict),
     /// Answer over HTTP, with a page to drop photos on
     Serve(serve::Serve),
+    /// Write a model for other programs: ONNX, TorchScript or safetensors, in a folder that explains itself
+    Export(export::Export),
+    /// Show what a project has learned, what it guesses, and how good it believes it is
+    Status(project::status::StatusOf),
+    /// Say which classes of a project to photograph next, and what photos of each are worth
+    Plan(project::plan::Plan),
+    /// Compare two versions of a project: which classes got better or worse
+    Diff(project::diff::Diff),
+    /// Bring an earlier version of a project back
+    Rollback(project::rollback::Rollback),
+    /// Forget classes of a project, as if it had never had them
+    Forget(project::forget::Forget),
+    /// Give a class of a project another name
+    Rename(project::rename::Rename),
     /// Show what runs found, from their folders alone: as tables, as figures, or as a page
     Report(report::Report),
     /// Compare models over seeds: paired differences, intervals, and a verdict
@@ -93,8 +114,17 @@ pub fn main() -> ExitCode {
     let done = match arguments.verb {
         Verb::Demo(verb) => verb.run(),
         Verb::Run(verb) => verb.run(),
+        Verb::New(verb) => verb.run(),
+        Verb::Learn(verb) => verb.run(),
         Verb::Predict(verb) => verb.run(),
         Verb::Serve(verb) => verb.run(),
+        Verb::Export(verb) => verb.run(),
+        Verb::Status(verb) => verb.run(),
+        Verb::Plan(verb) => verb.run(),
+        Verb::Diff(verb) => verb.run(),
+        Verb::Rollback(verb) => verb.run(),
+        Verb::Forget(verb) => verb.run(),
+        Verb::Rename(verb) => verb.run(),
         Verb::Report(verb) => verb.run(),
         Verb::Compare(verb) => verb.run(),
         Verb::Reproduce(verb) => verb.run(),

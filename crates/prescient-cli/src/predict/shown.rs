@@ -10,6 +10,7 @@ pub(super) enum Form {
     /// Columns, for people
     Table,
     /// One JSON object a photo
+    #[value(alias = "json")]
     Jsonl,
     /// One row for each photo and class
     Csv,
@@ -20,23 +21,41 @@ pub(super) enum Form {
 pub(super) struct Answer {
     image: String,
     predictions: Vec<Class>,
+    /// Whether it is too unsure to say; only where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abstains: Option<bool>,
 }
 
 #[derive(Serialize)]
 struct Class {
     class: String,
     probability: f32,
+    score: f32,
     seen: bool,
 }
 
 impl Answer {
-    pub(super) fn new(image: &str, prediction: &Prediction, predictor: &Predictor, top: usize) -> Self {
+    /// From so sure on it answers, where that was asked for.
+    pub(super) fn new(
+        image: &str,
+        prediction: &Prediction,
+        predictor: &Predictor,
+        (top, sure): (usize, Option<f32>),
+    ) -> Self {
         let class = |guess: &prescient::predictor::Guess| Class {
             class: predictor.class(guess.slot).to_owned(),
             probability: guess.probability,
+            score: guess.score,
             seen: predictor.is_seen(guess.slot),
         };
-        Self { image: image.to_owned(), predictions: prediction.guesses.iter().take(top).map(class).collect() }
+        let abstains = sure.map(|sure| prediction.guesses[0].probability < sure);
+        let predictions = prediction.guesses.iter().take(top).map(class).collect();
+        Self { image: image.to_owned(), predictions, abstains }
+    }
+
+    /// The class that it answers with; none where it abstains.
+    pub(super) fn class(&self) -> Option<&str> {
+        self.predictions.first().filter(|_| self.abstains != Some(true)).map(|class| class.class.as_str())
     }
 }
 
@@ -62,9 +81,12 @@ impl Shown {
                 answers.iter().map(|answer| serde_json::to_string(answer).expect("plain data") + "\n").collect()
             }
             Form::Csv => {
-                let header =
-                    if std::mem::replace(&mut self.begun, true) { "" } else { "image,rank,class,probability,seen\n" };
-                answers.iter().fold(header.to_owned(), |text, answer| text + &csv_rows(answer))
+                let more = if answers.iter().any(|answer| answer.abstains.is_some()) { ",abstains" } else { "" };
+                let header = match std::mem::replace(&mut self.begun, true) {
+                    true => String::new(),
+                    false => format!("image,rank,class,probability,seen{more}\n"),
+                };
+                answers.iter().fold(header, |text, answer| text + &csv_rows(answer))
             }
             Form::Table => {
                 self.rows.extend(answers.iter().flat_map(table_rows));
@@ -100,18 +122,22 @@ impl Shown {
 }
 
 fn table_rows(answer: &Answer) -> Vec<[String; 4]> {
+    let unsure = (answer.abstains == Some(true))
+        .then(|| [answer.image.clone(), "not sure".to_owned(), String::new(), String::new()]);
+    let first = if unsure.is_some() { "" } else { answer.image.as_str() };
     let row = |(rank, class): (usize, &Class)| {
-        let image = if rank == 0 { answer.image.as_str() } else { "" };
+        let image = if rank == 0 { first } else { "" };
         let known = if class.seen { "seen" } else { "not yet photographed" };
         [image.to_owned(), class.class.clone(), format!("{:.1} %", 100.0 * class.probability), known.to_owned()]
     };
-    answer.predictions.iter().enumerate().map(row).collect()
+    unsure.clone().into_iter().chain(answer.predictions.iter().enumerate().map(row)).collect()
 }
 
 fn csv_rows(answer: &Answer) -> String {
     let row = |(rank, class): (usize, &Class)| {
         let (image, name) = (quoted(&answer.image), quoted(&class.class));
-        format!("{image},{},{name},{:.6},{}\n", rank + 1, class.probability, class.seen)
+        let abstains = answer.abstains.map_or_else(String::new, |abstains| format!(",{abstains}"));
+        format!("{image},{},{name},{:.6},{}{abstains}\n", rank + 1, class.probability, class.seen)
     };
     answer.predictions.iter().enumerate().map(row).collect()
 }
@@ -129,8 +155,31 @@ mod tests {
     use super::*;
 
     fn answer() -> Answer {
-        let class = |class: &str, probability, seen| Class { class: class.to_owned(), probability, seen };
-        Answer { image: "a, b.jpg".to_owned(), predictions: vec![class("lion", 0.9, true), class("ox", 0.1, false)] }
+        let class = |class: &str, probability, seen| Class {
+            class: class.to_owned(),
+            probability,
+            score: 2.0 * probability,
+            seen,
+        };
+        Answer {
+            image: "a, b.jpg".to_owned(),
+            predictions: vec![class("lion", 0.9, true), class("ox", 0.1, false)],
+            abstains: None,
+        }
+    }
+
+    #[test]
+    fn who_abstains_says_so_and_shows_what_it_thinks() {
+        let answer = || Answer { abstains: Some(true), ..answer() };
+        assert_eq!((answer().class(), super::tests::answer().class()), (None, Some("lion")));
+        let mut shown = Form::Table.start();
+        shown.add(vec![answer()]);
+        let table = shown.finish();
+        assert_eq!(table.lines().nth(1), Some("a, b.jpg  not sure"));
+        let csv = Form::Csv.start().add(vec![answer()]);
+        assert!(
+            csv.starts_with("image,rank,class,probability,seen,abstains\n\"a, b.jpg\",1,lion,0.900000,true,true\n")
+        );
     }
 
     fn written(form: Form) -> String {
@@ -159,6 +208,7 @@ mod tests {
         let line: serde_json::Value = serde_json::from_str(&written(Form::Jsonl)).expect("JSON");
         assert_eq!(line["image"], "a, b.jpg");
         assert_eq!(line["predictions"][1]["class"], "ox");
+        assert_eq!(line["predictions"][1]["score"], 0.2);
         assert_eq!(line["predictions"][1]["seen"], false);
     }
 }

@@ -46,19 +46,25 @@ mod album;
 mod answer;
 mod change;
 mod classes;
+mod diff;
 mod draft;
 mod eye;
 mod held_out;
 mod learn;
 mod lesson;
+mod plan;
 mod settings;
+mod status;
 mod version;
 
 pub use classes::ClassTable;
+pub use diff::{ClassDifference, Difference, diff};
 pub use held_out::{Cut, HeldOut, Tally};
 pub use learn::Learned;
 pub use lesson::{Lesson, UNSURE};
+pub use plan::{Plan, Planned};
 pub use settings::{HOLD_OUT, Settings};
+pub use status::{ClassStatus, Disk, Made, Status};
 pub use version::{Arrived, KnownClass, Version};
 
 use crate::disk::{self, Lock};

@@ -25,7 +25,7 @@ pub(super) struct Ghosts {
     /// The ridge that predicted best.
     pub(super) ridge: f64,
     /// `(K + ridge)⁻¹`, `[seen, seen]`.
-    inverse: Tensor,
+    pub(super) inverse: Tensor,
 }
 
 /// The ridges that are tried.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tch::{Kind, Tensor};
 
 /// Added to every likeness: what all classes have in common is predicted with little resistance.
-const COMMON: f64 = 10.0;
+pub(super) const COMMON: f64 = 10.0;
 
 /// What is known of each class, source by source.
 #[derive(Debug)]

@@ -1,0 +1,73 @@
+"""Whether following `prescient plan` beats photographing in random order, on `awa43`, through the command alone.
+
+All 43 classes are described by their attributes; 15 have 20 photos each. In each round photos of some classes come, as many of
+each: of the classes that the plan puts first, or of unphotographed classes drawn at random (and, when none is left, of those with
+fewest photos). After each round all test photos are named; they were learned with `--hold-out 1`, so they are measured by and never
+learned from.
+
+    python plan_order.py --prescient target/debug/prescient --data data/awa43 --work /tmp/plan
+"""
+
+import json
+import random
+import shutil
+
+from twelve_months import Shop, arguments
+
+
+def status(shop, project):
+    return json.loads(shop.run("status", project, "--format", "json"))
+
+
+def accuracy(shop, project):
+    tally = status(shop, project)["held_out"]["all"]
+    return 100 * tally["right"] / tally["of"]
+
+
+def by_plan(shop, project, count, _):
+    plan = json.loads(shop.run("plan", project, "--format", "json"))
+    return [entry["class"] for entry in plan["classes"][:count]]
+
+
+def at_random(shop, project, count, draw):
+    classes = status(shop, project)["classes"]
+    draw.shuffle(classes)
+    return [entry["name"] for entry in sorted(classes, key=lambda entry: entry["photos"])[:count]]
+
+
+def play(shop, project, choose, seed, rounds, count, photos):
+    shutil.rmtree(shop.work / project, ignore_errors=True)
+    shutil.copytree(shop.work / "start", shop.work / project)
+    shop.used = dict(shop.used_at_start)
+    draw, found, chosen = random.Random(seed), [], []
+    for number in range(1, rounds + 1):
+        names = choose(shop, project, count, draw)
+        chosen.append(names)
+        brought = [(photo, name) for name in names for photo in shop.next_photos(name, photos)]
+        shop.run("learn", project, shop.deliver(f"{project}-{number}", brought), "--hold-out", 0)
+        found.append(accuracy(shop, project))
+    return found, chosen
+
+
+if __name__ == "__main__":
+    options = arguments()
+    options.prescient = options.prescient.resolve()
+    shop = Shop(options)
+    order = (options.data / options.order).read_text().split()
+    table = shop.table(set(order), "classes.csv")
+    shop.new("start", table, "--hold-out", 0)
+    photos = [(photo, name) for name in order[:15] for photo in shop.next_photos(name, 20)]
+    shop.run("learn", "start", shop.deliver("first", photos))
+    shop.run("learn", "start", "awa43/test", "--hold-out", 1)
+    shop.used_at_start = dict(shop.used)
+    print(f"start {accuracy(shop, 'start'):.1f}", flush=True)
+    rounds, count, each = 10, 2, 10
+    planned, chosen = play(shop, "planned", by_plan, 0, rounds, count, each)
+    print("plan   ", " ".join(f"{value:.1f}" for value in planned), "mean", f"{sum(planned) / rounds:.2f}", flush=True)
+    print("chose  ", "; ".join(", ".join(names) for names in chosen), flush=True)
+    means = []
+    for seed in range(1, 6):
+        drawn, _ = play(shop, "random", at_random, seed, rounds, count, each)
+        means.append(sum(drawn) / rounds)
+        print(f"random {seed}", " ".join(f"{value:.1f}" for value in drawn), "mean", f"{means[-1]:.2f}", flush=True)
+    print(f"plan {sum(planned) / rounds:.2f}, random {sum(means) / len(means):.2f} ({min(means):.2f} to {max(means):.2f})")
