@@ -58,19 +58,29 @@ class Service:
 
     def load(self, tool, photos, clients, seconds):
         command = [tool, "load", f"127.0.0.1:{self.port}", *photos, "--clients", clients, "--seconds", seconds, "--most", 20_000]
+        before = self.processor_time()
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=seconds + 120)
         assert done.returncode == 0, f"{self.name}: {done.stderr}"
-        return json.loads(done.stdout)
+        found = json.loads(done.stdout)
+        found["cpu_ms"] = 1000 * (self.processor_time() - before) / found["requests"]
+        return found
+
+    def processes(self):
+        """The folders below /proc of the process and its children."""
+        ids = [self.process.pid]
+        for process in ids:
+            ids.extend(int(child) for child in pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split())
+        return [pathlib.Path(f"/proc/{process}") for process in ids]
+
+    def processor_time(self):
+        """User and system seconds of all threads so far: other work on the machine hardly changes them."""
+        fields = [(process / "stat").read_text().rsplit(")", 1)[1].split() for process in self.processes()]
+        return sum(int(field[11]) + int(field[12]) for field in fields) / os.sysconf("SC_CLK_TCK")
 
     def peak(self):
-        """The most memory of the process and its children, in MB."""
-        ids, total = [self.process.pid], 0
-        for process in ids:
-            children = pathlib.Path(f"/proc/{process}/task/{process}/children")
-            ids.extend(int(child) for child in children.read_text().split())
-            status = pathlib.Path(f"/proc/{process}/status").read_text()
-            total += next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
-        return total / 1000
+        """The most memory of all of them, in MB."""
+        lines = [line for process in self.processes() for line in (process / "status").read_text().splitlines()]
+        return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1000
 
     def stop(self):
         self.process.terminate()
@@ -111,8 +121,8 @@ def main():
         print(f"The most probable class is the same for {sum(same)} of {len(same)} photos.\n", flush=True)
         for service in services:
             service.load(tool, args.photos, 8, 2)
-        print("| clients | service | requests/s | p50 | p99 | ours over the better peer (least to most) |")
-        print("| --- | --- | --- | --- | --- | --- |")
+        print("| clients | service | requests/s | p50 | p99 | processor time a request | ours over the better peer (least to most) |")
+        print("| --- | --- | --- | --- | --- | --- | --- |")
         for clients in args.clients:
             turns = []
             for turn in range(args.turns):
@@ -124,8 +134,9 @@ def main():
             ratios = sorted(turn["ours"]["rate"] / max(turn[s.name]["rate"] for s in services[1:]) for turn in turns)
             for service in services:
                 shown = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})" if service.name == "ours" else ""
-                rate, p50, p99 = (middle(service.name, key) for key in ("rate", "p50_ms", "p99_ms"))
-                print(f"| {clients} | {service.name} | {rate:.1f} | {p50:.0f} ms | {p99:.0f} ms | {shown} |", flush=True)
+                rate, p50, p99, cpu = (middle(service.name, key) for key in ("rate", "p50_ms", "p99_ms", "cpu_ms"))
+                times = f"{p50:.0f} ms | {p99:.0f} ms | {cpu:.1f} ms"
+                print(f"| {clients} | {service.name} | {rate:.1f} | {times} | {shown} |", flush=True)
         print("\n" + "; ".join(f"{service.name}: {service.peak():.0f} MB at most" for service in services) + ".")
     finally:
         for service in services:

@@ -1,6 +1,7 @@
 //! `prescient serve` against a real process on this machine: answers as recorded, what is wrong has the right status, and memory stays bounded.
 #![allow(clippy::unwrap_used)]
 
+mod browser;
 #[path = "../../prescient/tests/common/mod.rs"]
 mod common;
 mod schema;
@@ -111,6 +112,37 @@ fn answers_say_what_is_seen_and_name_the_nearest_of_both_kinds() {
         assert_eq!(nearest.iter().collect::<Vec<_>>(), all.take(3).collect::<Vec<_>>());
     }
     assert_eq!(best(&answers, 0), recorded(1, 0));
+}
+
+/// The page shows for each photo what a program is told: the best class, whether it is seen, and the nearest of both kinds.
+#[test]
+fn the_page_marks_what_is_not_yet_photographed() {
+    let server = Server::start(&run_folder(), &["--task", "1"]);
+    let Some(page) = browser::open(&format!("http://{}/", server.address)) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<PathBuf> = (0..24).map(|index| folder.path().join(format!("{index:02}.png"))).collect();
+    paths.iter().enumerate().for_each(|(index, path)| std::fs::write(path, photo(2 * index)).unwrap());
+    let names: Vec<&str> = paths.iter().map(|path| path.to_str().unwrap()).collect();
+    page.tab.find_element("#files").unwrap().set_input_files(&names).unwrap();
+    let begun = Instant::now();
+    while page.ask("document.querySelectorAll('.answer:not([hidden])').length") != 24 {
+        assert!(begun.elapsed() < server::LIMIT, "{}", page.ask("document.body.innerText"));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let shown = page.ask(
+        "[...document.querySelectorAll('.card')].map((card) => ['h2', '.kind', '.nearest'].map((part) => card.querySelector(part).textContent))",
+    );
+    for index in 0..24 {
+        let told = server.predict(&photo(2 * index)).json();
+        let (answer, shown) = (&told["photos"][0], &shown[index]);
+        let kind = if answer["predictions"][0]["seen"] == true { "seen" } else { "not yet photographed" };
+        assert_eq!((&shown[0], &shown[1]), (best(&told, 0), &kind.into()), "photo {index}");
+        let nearest = shown[2].as_str().unwrap();
+        assert!(nearest.contains("Nearest of those not yet photographed"), "{nearest}");
+        for one in ["seen", "described"].iter().flat_map(|kind| answer["nearest"][kind].as_array().unwrap()) {
+            assert!(nearest.contains(one["class"].as_str().unwrap()), "{one} in {nearest}");
+        }
+    }
 }
 
 /// Every path and method of the description is there, nothing else is, and what comes back is as it says.

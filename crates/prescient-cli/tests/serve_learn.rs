@@ -289,10 +289,10 @@ fn a_person_drops_a_photo_sees_the_answer_corrects_it_and_it_is_learned() {
     let percent = format!("{:.1}\u{a0}%", 100.0 * best["probability"].as_f64().unwrap());
     assert_eq!(card(&page, ".best .percent"), percent);
     assert_eq!(card(&page, ".name"), hostile, "names are text");
-    assert_eq!(page.ask("document.querySelectorAll('.card:first-child .chances li').length"), 3);
+    let classes = told["photos"][0]["predictions"].as_array().unwrap().len();
+    assert_eq!(page.ask("document.querySelectorAll('.card:first-child .chances li').length"), classes - 1);
     let nearest = card(&page, ".nearest");
-    assert!(nearest.as_str().unwrap().contains("Nearest of the seen classes"), "{nearest}");
-    assert!(nearest.as_str().unwrap().contains(CLASSES[3]), "{nearest}");
+    assert!(nearest.as_str().unwrap().starts_with("Nearest of the seen classes"), "{nearest}");
     assert_eq!(page.ask("document.querySelector('.card img').naturalWidth > 0"), true, "a thumbnail");
     let problem = page.ask("document.querySelector('.card:last-child .problem').innerText");
     assert!(problem.as_str().unwrap().starts_with("expected a JPEG"), "{problem}");
