@@ -69,7 +69,7 @@ fn a_new_project_knows_classes_and_no_photo() {
     assert_eq!((project.version().number, project.version().seen()), (1, 0));
     let names: Vec<&str> = project.version().classes.iter().map(|class| class.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c", "d"]);
-    let error = project.predictor().expect_err("nothing was learned").to_string();
+    let error = project.predictor().err().expect("nothing was learned").to_string();
     assert!(error.ends_with("has not learned from a photo yet"), "{error}");
     let again = Project::create(place.path("shop"), &table(TABLE), project.settings().clone(), Device::Cpu);
     assert!(matches!(again.err(), Some(Error::Project(ProjectError::Exists { .. }))));
@@ -257,7 +257,7 @@ fn damaged_photos_are_named_together_and_skipped_only_with_a_word() {
 fn what_cannot_be_learned_from_is_refused() {
     let place = Place::new();
     fs::create_dir_all(place.path("empty/cat")).expect("a folder");
-    let refused = |name: &str| Lesson::from_folder(place.path(name)).expect_err("refused").to_string();
+    let refused = |name: &str| Lesson::from_folder(place.path(name)).err().expect("refused").to_string();
     assert!(refused("empty").ends_with("has no photos"));
     place.draw("loose", &[("a", 0..1)]);
     fs::rename(place.path("loose/a/00.png"), place.path("loose/00.png")).expect("moved");
@@ -268,7 +268,7 @@ fn what_cannot_be_learned_from_is_refused() {
     let lesson = Lesson::from_folder(place.path("twice")).expect("photos");
     let error = place.open().learn(&lesson, &mut Silent).expect_err("refused").to_string();
     assert!(error.ends_with("are the same photo, in the folders of two classes"), "{error}");
-    let error = Project::open(place.path("empty")).expect_err("refused").to_string();
+    let error = Project::open(place.path("empty")).err().expect("refused").to_string();
     assert!(error.ends_with("is not a project: expected `HEAD` in it, found none"), "{error}");
 }
 
