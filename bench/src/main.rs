@@ -5,9 +5,11 @@ mod answer;
 mod awa2_shape;
 mod data_path;
 mod ends;
+mod exchange;
 mod extract;
 mod generator_step;
 mod made_up;
+mod many_classes;
 mod mmd;
 mod near_duplicates;
 mod pack_gain;
@@ -50,6 +52,10 @@ enum Work {
     Scaling(scaling::Scaling),
     /// Who works when, readers, steps and the GPU: no rounds, prints a table and draws it
     Timeline(timeline::Timeline),
+    /// The closed form with a million features in ten thousand classes: no rounds, prints what it found
+    ManyClasses(many_classes::ManyClasses),
+    /// A sum over two and four processes: no rounds, prints what it found
+    Exchange(exchange::Exchange),
     /// The loss of the generator and its slope: an item is an evaluation
     Mmd(mmd::MmdStep),
     /// A linear SVM: an item is a fit
@@ -70,6 +76,8 @@ fn main() {
         Work::Awa2Shape(work) => work.run(),
         Work::Scaling(work) => work.run(),
         Work::Timeline(work) => work.run(),
+        Work::ManyClasses(work) => work.run(),
+        Work::Exchange(work) => work.run(),
         Work::Mmd(work) => work.run(),
         Work::Svm(work) => work.run(),
     }

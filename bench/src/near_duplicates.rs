@@ -1,61 +1,110 @@
-//! The numbers behind `PerceptualHash::NEAR`, as `docs/guide/data.md` shows them.
+//! The numbers behind `data::near_duplicates`, as `docs/guide/data.md` shows them.
 
 use clap::Args;
+use image::DynamicImage;
 use image::codecs::jpeg::JpegEncoder;
-use prescient::data::perceptual_hash::PerceptualHash;
-use prescient::data::{Channels, Files, Image};
+use image::imageops::FilterType::Triangle;
+use prescient::data::{Channels, Dataset, Files, Image, Mnist, Seen, Subset, Thumbnail, near_duplicates};
+use rayon::prelude::*;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-/// Pack every test photo anew, and look for the training photo nearest to it.
+/// Look for test photos that look like a training photo, then for altered copies of training photos.
 #[derive(Debug, Args)]
 pub(crate) struct NearDuplicates {
-    /// A folder or .zip with `train/CLASS/*` and `test/CLASS/*`, 64×64 photos
+    /// A folder or .zip with `train/CLASS/*` and `test/CLASS/*`, square photos; or a folder with MNIST's or Fashion-MNIST's files
     path: PathBuf,
 }
 
-/// Name, perceptual hash and bytes of each photo of one side.
-type Side = Vec<(String, PerceptualHash, Vec<u8>)>;
+/// A photo's name, its bytes and its class.
+type Photo = (String, Vec<u8>, usize);
 
 impl NearDuplicates {
     pub(crate) fn run(self) {
+        if let Ok(digits) = Mnist::open(&self.path) {
+            return of_digits(&digits);
+        }
         let files = Files::open(&self.path).expect("photos");
         let [train, test] = ["train/", "test/"].map(|side| photos(&files, side));
-        for (what, quality, side) in [("quality 75", 75, 64), ("50", 50, 64), ("30", 30, 64), ("half the size", 75, 32)]
-        {
-            let near = test.iter().filter(|(_, own, bytes)| {
-                own.distance(hash(&packed_anew(bytes, quality, side))) <= PerceptualHash::NEAR
-            });
-            println!("{what}: {:.1} % are near", 100.0 * near.count() as f64 / test.len() as f64);
+        let began = Instant::now();
+        let [learned, asked] = [&train, &test].map(|side| side.par_iter().map(seen).collect::<Vec<Seen>>());
+        let hashed = began.elapsed();
+        let found = near_duplicates(&learned, &asked);
+        println!(
+            "{} training and {} test photos: {:.1} s to decode, {:.1} s to compare; {} look alike",
+            train.len(),
+            test.len(),
+            hashed.as_secs_f64(),
+            (began.elapsed() - hashed).as_secs_f64(),
+            found.len()
+        );
+        for near in found.iter().take(10) {
+            println!("  {} and {}: {near}", test[near.test].0, train[near.train].0);
         }
-        let mut nearest: Vec<(u32, &String, &String)> = test
-            .iter()
-            .filter_map(|(name, own, _)| train.iter().map(|(other, hash, _)| (own.distance(*hash), name, other)).min())
-            .collect();
-        nearest.sort();
-        nearest.iter().take(4).for_each(|(distance, test, train)| println!("{test} and {train}: {distance} of 128"));
+        for (what, alter) in ALTERED {
+            let step = (train.len() / 500).max(1);
+            let copies: Vec<usize> = (0..train.len()).step_by(step).collect();
+            let altered = copies.par_iter().map(|&place| {
+                let photo = image::load_from_memory(&train[place].1).expect("a photo");
+                let mut bytes = Vec::new();
+                let encoder = JpegEncoder::new_with_quality(&mut bytes, 75);
+                alter(&photo, place as u32).write_with_encoder(encoder).expect("a JPEG");
+                seen(&(String::new(), bytes, train[place].2))
+            });
+            let asked: Vec<Seen> = altered.collect();
+            let found = near_duplicates(&learned, &asked);
+            let right = found.iter().filter(|near| near.train == copies[near.test]).count();
+            println!("{what}: {:.1} % of {}", 100.0 * right as f64 / copies.len() as f64, copies.len());
+        }
     }
 }
 
-fn photos(files: &Files, side: &str) -> Side {
-    let classes = files.entries(side).expect("classes");
-    let names = classes.into_iter().flat_map(|class| files.entries(&class).expect("photos"));
-    let read = |name: String| {
-        let bytes = files.read(&name).expect("a photo");
-        (name, hash(&bytes), bytes)
+type Alter = fn(&DynamicImage, u32) -> DynamicImage;
+
+const ALTERED: [(&str, Alter); 7] = [
+    ("packed anew", |photo, _| photo.clone()),
+    ("half the size", |photo, _| photo.resize_exact(photo.width() / 2, photo.height() / 2, Triangle)),
+    ("grey", |photo, _| photo.grayscale().to_rgb8().into()),
+    ("mirrored", |photo, _| photo.fliph()),
+    ("a crop of 95 %", |photo, place| crop(photo, 950, place)),
+    ("a crop of 90 %", |photo, place| crop(photo, 900, place)),
+    ("a frame of 2 to 6 pixels", |photo, place| {
+        let frame = 2 + place % 5;
+        let side = photo.width() + 2 * frame;
+        let mut whole = image::RgbImage::from_pixel(side, side, image::Rgb([255 * (place % 2) as u8; 3]));
+        image::imageops::overlay(&mut whole, &photo.to_rgb8(), i64::from(frame), i64::from(frame));
+        whole.into()
+    }),
+];
+
+fn crop(photo: &DynamicImage, thousandths: u32, place: u32) -> DynamicImage {
+    let side = (photo.width() * thousandths + 500) / 1000;
+    let rest = photo.width() - side + 1;
+    photo.crop_imm(place % rest, place / rest % rest, side, side)
+}
+
+fn photos(files: &Files, side: &str) -> Vec<Photo> {
+    let classes = files.entries(side).expect("classes").into_iter().enumerate();
+    let names = classes
+        .flat_map(|(class, folder)| files.entries(&folder).expect("photos").into_iter().map(move |name| (name, class)));
+    names.map(|(name, class)| (name.clone(), files.read(&name).expect("a photo"), class)).collect()
+}
+
+fn seen((name, bytes, class): &Photo) -> Seen {
+    let image = Image::decode(bytes, Channels::Rgb, Path::new(name)).expect("a photo");
+    (Thumbnail::of(&image).expect("no photo is flat"), *class)
+}
+
+/// How many images of the test side look like one of the training side, in sets of several sizes.
+fn of_digits(digits: &Mnist) {
+    let side = |subset, count: usize| -> Vec<Seen> {
+        let samples = digits.samples(subset).iter().take(count);
+        let seen = |sample| Some((Thumbnail::of(&digits.image(sample).expect("an image"))?, sample.class.index()));
+        samples.filter_map(seen).collect()
     };
-    names.map(read).collect()
-}
-
-fn hash(bytes: &[u8]) -> PerceptualHash {
-    PerceptualHash::of(&Image::decode(bytes, Channels::Rgb, Path::new("a photo")).expect("a photo"))
-        .expect("no photo is flat")
-}
-
-/// The photo as a JPEG of another quality and size.
-fn packed_anew(bytes: &[u8], quality: u8, side: u32) -> Vec<u8> {
-    let photo = image::load_from_memory(bytes).expect("a photo");
-    let photo = photo.resize_exact(side, side, image::imageops::FilterType::Triangle);
-    let mut again = Vec::new();
-    JpegEncoder::new_with_quality(&mut again, quality).encode_image(&photo).expect("a JPEG");
-    again
+    for (learned, asked) in [(1_000, 1_000), (6_000, 1_000), (60_000, 10_000)] {
+        let (train, test, began) = (side(Subset::Train, learned), side(Subset::Test, asked), Instant::now());
+        let found = near_duplicates(&train, &test).len();
+        println!("{learned} and {asked} images: {found} look alike, {:.1} s", began.elapsed().as_secs_f64());
+    }
 }

@@ -32,6 +32,12 @@ fn main() {
         .debug(false)
         .file("cpp/shim.cpp")
         .file("cpp/kernels.cpp")
+        .file("cpp/processes.cpp")
+        // libtorch has Gloo, but not the headers of it that its own headers ask for.
+        .define("USE_C10D_GLOO", None)
+        .flag("-idirafter")
+        .flag("cpp/without-gloo")
+        .file("cpp/script.cpp")
         .compile("torch_shim");
 }
 

@@ -18,6 +18,10 @@ impl Mapped {
     /// The file must not be changed in place while it is mapped. Write a new one and rename it, as `prescient data pack`
     /// does: whoever has the old one mapped keeps it.
     pub fn open(path: &Path) -> io::Result<Self> {
+        // To open a pipe is to wait for who writes to it.
+        if !path.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "expected a regular file, found another kind"));
+        }
         let file = File::open(path)?;
         // SAFETY: the bytes are only read, and nobody of ours writes to a file once it has its name. A stranger who cuts the
         // file short under us can end the process, but cannot make it read what is not the file's.
@@ -54,5 +58,8 @@ mod tests {
         }
         std::fs::remove_file(&path).expect("our file");
         assert!(Mapped::open(&path).is_err());
+        for other in ["/dev/zero", "/"] {
+            assert_eq!(Mapped::open(Path::new(other)).expect_err("no file").kind(), io::ErrorKind::InvalidInput);
+        }
     }
 }

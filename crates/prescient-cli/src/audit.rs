@@ -1,6 +1,6 @@
 //! `prescient audit`.
 
-use crate::output;
+use crate::output::{self, Form};
 use clap::Args;
 use prescient::audit::{audit, audit_split};
 use prescient::error::{AuditError, Result};
@@ -9,12 +9,14 @@ use std::path::PathBuf;
 /// Prove from a run's folder alone that it kept the rules, or judge a split made elsewhere
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  prescient audit runs/mine-seed0                     six checks, and what gives the run's numbers
-  prescient audit runs/mine-seed0 --near-duplicates   also test images that look like training images
-  prescient audit --split split.txt                   lines `train PATH` and `test PATH`, or a CSV with `side,path`
+  prescient audit runs/mine-seed0                     check a run, and say what gives its numbers
+  prescient audit runs/mine-seed0 --near-duplicates   also find test images like training images
+  prescient audit --split split.txt                   judge a split: lines `train PATH` and
+                                                      `test PATH`, or a CSV with `side,path`
 
-Neither data nor weights are needed: a run names each image that it learned from, kept and was tested on, by a hash of its
-pixels. The files of a split are compared by their pixels too where they are here. Exits with 1 if anything does not hold.")]
+Neither data nor weights are needed: a run names each image that it learned from, kept and was
+tested on, by a hash of its pixels. The files of a split are compared by their pixels where they
+can be read. Exits with 1 if anything does not hold.")]
 pub(super) struct Audit {
     /// The folder of a run
     #[arg(required_unless_present = "split")]
@@ -28,9 +30,8 @@ pub(super) struct Audit {
     #[arg(long)]
     near_duplicates: bool,
 
-    /// Write it as JSON instead
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 impl Audit {
@@ -38,7 +39,7 @@ impl Audit {
         match (self.split, self.run) {
             (Some(path), _) => {
                 let found = audit_split(&path, self.near_duplicates)?;
-                output::print(&if self.json { found.to_json() + "\n" } else { found.text() })?;
+                output::print(&if self.form.is_json() { found.to_json() + "\n" } else { found.text() })?;
                 match found.holds() {
                     true => Ok(()),
                     false => {
@@ -50,7 +51,7 @@ impl Audit {
             (None, run) => {
                 let path = run.expect("clap asks for a run unless --split is given");
                 let found = audit(&path, self.near_duplicates)?;
-                output::print(&if self.json { found.to_json() + "\n" } else { found.text() })?;
+                output::print(&if self.form.is_json() { found.to_json() + "\n" } else { found.text() })?;
                 match found.failed() {
                     0 => Ok(()),
                     failed => Err(AuditError::Fails { path, failed, of: found.checks.len() }.into()),

@@ -1,6 +1,6 @@
 //! `prescient classes`.
 
-use crate::output;
+use crate::output::{self, Form};
 use clap::{Args, ValueEnum};
 use prescient::catalogue::{AttributeSource, Block, BlockKind, Catalogue, Scale, joined, nearest, warnings};
 use prescient::class::ClassId;
@@ -15,8 +15,9 @@ use std::path::PathBuf;
   prescient classes glove.npy                       with the names in glove.txt
   prescient classes descriptions.csv names          sentences, and the names of the classes as words
 
-Files may be CSV, with numbers or a column of descriptions, AwA2's predicate-matrix-*.txt, xlsa17's att_splits.mat, .npy, or a folder of AwA2's or aP&Y's own files.
-Several are put side by side, class by class. Similarity is the cosine between two classes' attributes.")]
+Files may be CSV, with numbers or a column of descriptions, AwA2's predicate-matrix-*.txt,
+xlsa17's att_splits.mat, .npy, or a folder of AwA2's or aP&Y's own files. Several are put side by
+side, class by class. Similarity is the cosine between two classes' attributes.")]
 pub(super) struct Classes {
     /// Where attributes come from
     #[arg(required = true, value_name = "FILE")]
@@ -29,6 +30,9 @@ pub(super) struct Classes {
     /// How the attributes of each file are scaled first
     #[arg(long, value_enum, default_value = "none")]
     scale: ScaleName,
+
+    #[command(flatten)]
+    form: Form,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -47,7 +51,11 @@ impl Classes {
         };
         let sources: Vec<AttributeSource> = self.files.into_iter().map(AttributeSource::new).collect();
         let catalogue = joined(&sources, scale).when(|| "read the class information".to_owned())?;
-        output::print(&text(&catalogue.expect("clap asks for a file"), self.nearest))
+        let catalogue = catalogue.expect("clap asks for a file");
+        output::print(&match self.form.is_json() {
+            true => json(&catalogue, self.nearest),
+            false => text(&catalogue, self.nearest),
+        })
     }
 }
 
@@ -67,6 +75,23 @@ fn text(catalogue: &Catalogue, count: usize) -> String {
         warnings.iter().for_each(|warning| text.push_str(&format!("  {warning}\n")));
     }
     text
+}
+
+fn json(catalogue: &Catalogue, count: usize) -> String {
+    let class = |(name, index): (&String, u32)| {
+        let near = nearest(catalogue, ClassId(index), count)
+            .into_iter()
+            .map(|other| serde_json::json!({ "class": catalogue.name(other.class), "similarity": other.similarity }));
+        serde_json::json!({ "class": name, "most_similar": near.collect::<Vec<_>>() })
+    };
+    let classes: Vec<_> = catalogue.names().iter().zip(0..).map(class).collect();
+    let warnings: Vec<String> = warnings(catalogue).iter().map(ToString::to_string).collect();
+    let all = serde_json::json!({
+        "attributes": catalogue.attribute_names().len(),
+        "classes": classes,
+        "worth_a_look": warnings,
+    });
+    serde_json::to_string_pretty(&all).expect("plain data") + "\n"
 }
 
 /// `85 attributes`; and which sources are words.
@@ -107,5 +132,9 @@ mod tests {
         worth a look
           `wolf` and `dog` have the same attributes: they cannot be told apart before their images arrive
         ");
+        let read: serde_json::Value = serde_json::from_str(&json(&catalogue, 1)).expect("JSON");
+        assert_eq!(read["attributes"], 2);
+        assert_eq!(read["classes"][1]["most_similar"][0]["class"], "dog");
+        assert_eq!(read["worth_a_look"].as_array().map(Vec::len), Some(1));
     }
 }

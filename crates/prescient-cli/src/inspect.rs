@@ -1,7 +1,7 @@
 //! `prescient inspect`.
 
 use crate::device::DeviceName;
-use crate::output;
+use crate::output::{self, Form};
 use clap::Args;
 use prescient::error::Result;
 use prescient::experiment::Experiment;
@@ -29,9 +29,8 @@ pub(super) struct Inspect {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     task: Option<u32>,
 
-    /// Write it as JSON instead
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    form: Form,
 
     /// Where to compute
     #[arg(long, value_enum, default_value = "auto")]
@@ -42,7 +41,7 @@ impl Inspect {
     pub(super) fn run(self) -> Result<()> {
         let device = self.device.open()?;
         let inspection = Experiment::inspect(&self.run, device, self.task.map(|task| task as usize))?;
-        output::print(&match self.json {
+        output::print(&match self.form.is_json() {
             true => inspection.to_json() + "\n",
             false => report::inspection(&inspection),
         })

@@ -8,12 +8,14 @@ mod data;
 mod demo;
 mod device;
 mod drawings;
+mod export;
 pub mod fetch;
 mod inspect;
 mod interrupt;
 mod list;
 mod output;
 mod predict;
+mod processes;
 mod progress;
 mod project;
 mod report;
@@ -58,6 +60,8 @@ enum Verb {
     Learn(project::learn::Learn),
     /// Classify photos with a project or a run
     Predict(predict::Predict),
+    /// Write a model for other programs: ONNX, TorchScript or safetensors, in a folder that explains itself
+    Export(export::Export),
     /// Show what a project has learned, what it guesses, and how good it believes it is
     Status(project::status::StatusOf),
     /// Say which classes of a project to photograph next, and what photos of each are worth
@@ -110,6 +114,7 @@ pub fn main() -> ExitCode {
         Verb::New(verb) => verb.run(),
         Verb::Learn(verb) => verb.run(),
         Verb::Predict(verb) => verb.run(),
+        Verb::Export(verb) => verb.run(),
         Verb::Status(verb) => verb.run(),
         Verb::Plan(verb) => verb.run(),
         Verb::Diff(verb) => verb.run(),

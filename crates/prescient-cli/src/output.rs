@@ -15,3 +15,29 @@ pub(super) fn print(text: &str) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+/// How something is written that has no other forms.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Form {
+    /// How it is written
+    #[arg(long, value_enum, default_value = "text")]
+    format: Written,
+
+    /// The same as `--format json`
+    #[arg(long, hide = true)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
+enum Written {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+impl Form {
+    pub(crate) fn is_json(self) -> bool {
+        self.json || self.format == Written::Json
+    }
+}

@@ -23,8 +23,8 @@ pub(super) struct Progress {
 impl Progress {
     /// On stderr.
     pub(super) fn new() -> Self {
-        let style =
-            ProgressStyle::with_template("{prefix:>10} {bar:30} {pos}/{len}  {msg}").expect("a template of known keys");
+        let style = ProgressStyle::with_template("{prefix:>10} {bar:20} {pos}/{len}  {wide_msg}")
+            .expect("a template of known keys");
         let terminal = std::io::stderr().is_terminal();
         interrupt::watch();
         Self {
@@ -175,6 +175,19 @@ impl Observer for Progress {
                     (Some(why_not), _) => format!("no guesses at classes without photos: {why_not}"),
                     (None, Some(kappa)) => format!("a description is worth {kappa:.1} photos"),
                     (None, None) => "classes are known by their photos alone".to_owned(),
+                };
+                self.bar.suspend(|| tracing::info!("{task}: {said}"));
+            }
+            Event::Calibrated { promise } => {
+                let task = &self.task;
+                let said = match &promise.why_not {
+                    Some(why_not) => format!("only seen classes answer: {why_not}"),
+                    None => format!(
+                        "guesses take seen accuracy from {:.1} to {:.1} % on {} held-out images",
+                        100.0 * promise.seen_alone,
+                        100.0 * promise.seen,
+                        promise.images
+                    ),
                 };
                 self.bar.suspend(|| tracing::info!("{task}: {said}"));
             }

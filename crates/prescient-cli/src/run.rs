@@ -2,13 +2,15 @@
 
 use crate::device::DeviceName;
 use crate::output;
+use crate::processes::{self, Helper};
 use crate::progress::Progress;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use prescient::data::Source;
 use prescient::data::check::check_photos;
+use prescient::engine::Processes;
 use prescient::error::{DataError, Result};
-use prescient::experiment::{Experiment, Record, RunFolder, overridden, recipes};
+use prescient::experiment::{Experiment, Recipe, Record, RunFolder, overridden, recipes};
 use prescient::report;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +24,8 @@ const INTERRUPTED: u8 = 130;
   prescient run mine.toml --seed 2 --out runs/mine-2  your own
   prescient run demo-base --set train.epochs=3        any key, for this run alone
   prescient run --resume runs/mine-2                  after an interruption
+  prescient run mine.toml --processes 2               in two processes on this machine
+  torchrun --no-python --nproc-per-node 8 prescient run mine.toml     on eight GPUs; `srun` works too
 
 A run is a folder: its recipe, its record, and the model after each task. It appears with its first finished task.
 Ctrl-C stops a run so that `--resume DIR` goes on after its last finished epoch.")]
@@ -57,29 +61,43 @@ pub(super) struct Run {
     /// Stop after this task; `--resume` goes on from there
     #[arg(long, value_name = "TASK", value_parser = clap::value_parser!(u32).range(1..))]
     stop_after: Option<u32>,
+
+    /// Work in so many processes on this machine, with one result; `torchrun` and `srun` start them on several
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    processes: Option<u32>,
 }
 
 impl Run {
     pub(super) fn run(self) -> Result<()> {
+        match self.processes {
+            Some(count) if count > 1 && !processes::are_several()? => processes::launch(count as usize),
+            _ => {
+                let processes = processes::join()?;
+                let done = if processes.leads() { self.lead(&processes) } else { self.help(&processes) };
+                processes::part(&processes, done)
+            }
+        }
+    }
+
+    /// As the process that writes, or the only one.
+    fn lead(&self, processes: &Processes) -> Result<()> {
         let device = self.device.open()?;
         let mut progress = Progress::new();
-        let stop_after = self.stop_after.map(|task| task as usize);
-        let (done, out) = match (&self.resume, &self.recipe) {
-            (Some(folder), _) => {
-                (Experiment::resume_moved(folder, &self.sets, device, stop_after, &mut progress), folder.clone())
+        let (done, out) = match &self.resume {
+            Some(folder) => {
+                let stop_after = self.stop_after();
+                let done = Experiment::resume_among(processes, folder, &self.sets, device, stop_after, &mut progress);
+                (done, folder.clone())
             }
-            (None, recipe) => {
-                let name = recipe.as_deref().expect("clap asks for a recipe unless --resume is given");
-                let (text, path) = recipes::find(name)?;
-                let mut recipe = overridden(&text, &path, &self.sets)?;
-                recipe.seed = self.seed.unwrap_or(recipe.seed);
+            None => {
+                let (recipe, path) = self.recipe()?;
                 let out = self.out.clone().unwrap_or_else(|| default_out(&path, recipe.seed));
                 let source = recipe.data.source.clone();
-                let experiment = Experiment::new(recipe, device)?;
+                let experiment = Experiment::new(recipe, device)?.among(processes.clone())?;
                 if !self.no_check {
                     check(&source)?;
                 }
-                (experiment.run(&out, stop_after, &mut progress), out)
+                (experiment.run(&out, self.stop_after(), &mut progress), out)
             }
         };
         progress.finish();
@@ -89,6 +107,32 @@ impl Run {
             eprintln!("{}", how_to_go_on(&out));
         }
         show(&done?, &out)
+    }
+
+    /// As one of the others: the first one writes, shows and checks.
+    fn help(&self, processes: &Processes) -> Result<()> {
+        let device = self.device.open()?;
+        let mut helper = Helper::new();
+        match &self.resume {
+            Some(_) => Experiment::help_resume(processes, &self.sets, device, self.stop_after(), &mut helper),
+            None => {
+                let (recipe, _) = self.recipe()?;
+                Experiment::new(recipe, device)?.among(processes.clone())?.help(self.stop_after(), &mut helper)
+            }
+        }
+    }
+
+    fn stop_after(&self) -> Option<usize> {
+        self.stop_after.map(|task| task as usize)
+    }
+
+    /// The recipe as it is to be run, and the file it came from.
+    fn recipe(&self) -> Result<(Recipe, PathBuf)> {
+        let name = self.recipe.as_deref().expect("clap asks for a recipe unless --resume is given");
+        let (text, path) = recipes::find(name)?;
+        let mut recipe = overridden(&text, &path, &self.sets)?;
+        recipe.seed = self.seed.unwrap_or(recipe.seed);
+        Ok((recipe, path))
     }
 }
 

@@ -20,7 +20,7 @@ const FLOORS: &[&[&str]] = &[
     &["predictor"],
     &["learner"],
     &["experiment", "project"],
-    &["audit", "report"],
+    &["audit", "report", "export"],
 ];
 
 /// The library's code.

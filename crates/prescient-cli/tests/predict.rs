@@ -179,3 +179,14 @@ fn what_cannot_be_asked_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("`empty` is not a run: expected `tasks/01/predictor.json` in it"), "{told}");
 }
+
+/// A link back up, and one to the folder itself: each photo is answered once, under its shortest name.
+#[test]
+fn links_that_lead_back_are_not_followed_again() {
+    let photos = photos(3);
+    std::fs::create_dir(photos.path().join("more")).unwrap();
+    std::os::unix::fs::symlink("..", photos.path().join("more/up")).unwrap();
+    std::os::unix::fs::symlink(".", photos.path().join("again")).unwrap();
+    let text = printed(photos.path(), &[".", "--format", "jsonl"], "");
+    assert_eq!(text.lines().count(), 3, "{text}");
+}

@@ -260,3 +260,37 @@ fn a_run_that_fails_is_named_with_its_error_and_stops_nothing_else() {
     assert!(said.contains("in task 1, epoch 1") || said.contains("diverged"), "{said}");
     assert!(said.contains("4 of 12 runs failed: there is no data for mnist"), "{said}");
 }
+
+/// A plan has a command for each run that is not finished. A shell carries it out, and a second time there is nothing to do.
+#[test]
+fn a_plan_is_carried_out_by_any_shell_and_shrinks() {
+    let place = Place::new();
+    let rows = ["table3", "--dataset", "animals12", "--preset", "tuned", "--seeds", "1"];
+    let plan = || -> (String, Vec<String>) {
+        let output = place.reproduce(&[&rows[..], &["--plan"]].concat());
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        let lines = std::fs::read_to_string(place.out().join("plan.sh")).unwrap();
+        (said, lines.lines().map(str::to_owned).collect())
+    };
+    let (said, lines) = plan();
+    assert!(said.starts_with("4 runs to do, 0 finished\n"), "{said}");
+    assert_eq!(lines.len(), 4);
+    let array = std::fs::read_to_string(place.out().join("plan.slurm")).unwrap();
+    assert!(array.contains("#SBATCH --array=1-4\n"), "{array}");
+
+    let program = assert_cmd::cargo::cargo_bin("prescient");
+    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    for _ in 0..2 {
+        let mut shell = Command::new("sh");
+        shell
+            .current_dir(place.folder.path())
+            .env("PATH", &path)
+            .env("PRESCIENT_DATA", place.folder.path().join("data"));
+        let output = shell.args(["-c", &lines[0]]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let (said, left) = plan();
+    assert!(said.starts_with("3 runs to do, 1 finished\n"), "{said}");
+    assert_eq!(left, lines[1..]);
+}

@@ -6,7 +6,9 @@
 mod audit;
 mod compare;
 mod data;
+mod export;
 mod learn;
+mod processes;
 mod project;
 mod recipe;
 mod reproduce;
@@ -17,7 +19,9 @@ mod weights;
 pub use audit::AuditError;
 pub use compare::CompareError;
 pub use data::DataError;
+pub use export::ExportError;
 pub use learn::LearnError;
+pub use processes::ProcessError;
 pub use project::ProjectError;
 pub use recipe::RecipeError;
 pub use reproduce::ReproduceError;
@@ -57,6 +61,9 @@ pub enum Error {
     /// See [`ProjectError`].
     #[error(transparent)]
     Project(#[from] ProjectError),
+    /// See [`ProcessError`].
+    #[error(transparent)]
+    Processes(#[from] ProcessError),
     /// See [`WeightsError`].
     #[error(transparent)]
     Weights(#[from] WeightsError),
@@ -69,6 +76,9 @@ pub enum Error {
     /// See [`ReproduceError`].
     #[error(transparent)]
     Reproduce(#[from] ReproduceError),
+    /// See [`ExportError`].
+    #[error(transparent)]
+    Export(#[from] ExportError),
 }
 
 /// Says what was being done when an error came up.
@@ -94,10 +104,21 @@ impl Error {
             Error::Learn(error) => error.hint(),
             Error::Run(error) => error.hint(),
             Error::Project(error) => error.hint(),
+            Error::Processes(error) => error.hint(),
             Error::Weights(error) => error.hint(),
             Error::Audit(error) => error.hint(),
             Error::Compare(error) => error.hint(),
             Error::Reproduce(error) => error.hint(),
+            Error::Export(error) => error.hint(),
+        }
+    }
+
+    /// Whether it is only that another process failed, or was lost.
+    pub fn is_of_others(&self) -> bool {
+        match self {
+            Error::While { source, .. } => source.is_of_others(),
+            Error::Processes(_) | Error::Learn(LearnError::Processes(_)) => true,
+            _ => false,
         }
     }
 
@@ -129,7 +150,20 @@ impl Error {
         if let Some(hint) = self.hint() {
             text.push_str(&format!("\nhint: {hint}\n"));
         }
-        printable(&text)
+        printable(&text.split_inclusive('\n').map(clipped).collect::<String>())
+    }
+}
+
+/// A line that people read to its end: what a file has in the place of a number may be as long as the file.
+fn clipped(line: &str) -> String {
+    const MOST: usize = 1000;
+    match line.char_indices().nth(2 * MOST) {
+        None => line.to_owned(),
+        Some(_) => {
+            let (begin, end): (String, String) =
+                (line.chars().take(MOST).collect(), line.chars().rev().take(MOST / 4).collect());
+            format!("{begin} … {}", end.chars().rev().collect::<String>())
+        }
     }
 }
 
@@ -142,6 +176,14 @@ pub fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_endless_is_clipped() {
+        let path = "é".repeat(1 << 20).into();
+        let message = Error::from(DataError::NoPhotos { path }).message();
+        let first = message.lines().next().expect("a line");
+        assert!(first.chars().count() < 1300 && first.ends_with("é` has no photos"), "{}", first.len());
+    }
 
     #[test]
     fn a_name_does_nothing_to_a_terminal() {

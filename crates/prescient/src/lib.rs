@@ -87,6 +87,7 @@ pub mod engine;
 pub mod error;
 pub mod evaluation;
 pub mod experiment;
+pub mod export;
 pub mod extractor;
 pub mod ghost;
 pub mod learner;

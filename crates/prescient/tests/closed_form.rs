@@ -189,3 +189,22 @@ fn keys_of_the_other_learner_are_refused() {
         "`recipe.toml`, line 4: `train` belongs to the learner `ghost`; with `closed-form` there is nothing to train by it"
     );
 }
+
+/// With actual photos of the future an oracle answers after every task as after the last: what ghosts could gain at most. Record
+/// and audit say what it is, and its recipe reads back.
+#[test]
+fn an_oracle_knows_the_future_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = run(recipe("ghosts.generator.kind = \"real\""), &folder.path().join("oracle"));
+    assert!(record.start.oracle.as_ref().unwrap().contains("actual future images"));
+    let accuracy = |record: &Record, task: usize| {
+        prescient::evaluation::metrics::find("accuracy").unwrap().value(&record.run(), task).unwrap()
+    };
+    let ghosts = run(recipe(""), &folder.path().join("ghosts"));
+    let (first, last) = (accuracy(&record, 1), accuracy(&record, 3));
+    assert!((first - last).abs() < 1e-9, "the same photos, the same answers: {first}, {last}");
+    assert!(first > accuracy(&ghosts, 1), "half of the classes have not come: {first}");
+    assert!((last - accuracy(&ghosts, 3)).abs() < 1e-9, "once all classes have come it knows no more than others");
+    let text = std::fs::read_to_string(folder.path().join("oracle/recipe.toml")).unwrap();
+    assert_eq!(text.parse::<Recipe>().unwrap().ghosts.generator, prescient::ghost::GeneratorKind::Real);
+}

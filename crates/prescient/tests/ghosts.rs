@@ -10,7 +10,7 @@ use prescient::experiment::record::Epoch;
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::extractor::{ExtractorKind, SmallCnn};
 use prescient::ghost::GeneratorKind;
-use prescient::learner::{Event, Observer, Oracle, Reduction, Silent};
+use prescient::learner::{Event, Observer, Oracle, Reduction, Silent, TargetName};
 use prescient::loss::DistillationKind;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -470,4 +470,50 @@ fn what_the_closed_form_imagines_can_be_inspected() {
     assert_eq!(found, Experiment::inspect(&ghosts, Device::Cpu, Some(1)).unwrap(), "the same every time");
     let error = Experiment::inspect(&base, Device::Cpu, None).err().unwrap().to_string();
     assert!(error.contains("nothing is imagined after task 1: the base model answers"), "{error}");
+}
+
+/// After each task with classes to come the record says what guesses promise, measured on two held-out images of each new class
+/// of twenty. Where they are left out, only seen classes answer. A run that resumes knows what the last task guessed.
+#[test]
+fn what_guesses_promise_is_recorded_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    for (target, name) in
+        [(TargetName::Accuracy, "accuracy"), (TargetName::Balance, "balance"), (TargetName::Price, "price")]
+    {
+        let mut recipe = ghost_recipe();
+        recipe.calibrate.target = Some(target);
+        let [whole, parts] = ["whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
+        let record = run(recipe.clone(), &whole);
+        let promises: Vec<_> = record.promises().collect();
+        assert_eq!(promises.iter().map(|promise| promise.task).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(promises.iter().map(|promise| promise.images).collect::<Vec<_>>(), [12 * 2, 6 * 2]);
+        for (promise, evaluation) in promises.iter().zip(record.evaluations()) {
+            let guesses = evaluation.answers.unseen.is_some();
+            assert_eq!((promise.target.as_str(), promise.why_not.is_none()), (name, guesses));
+            assert_eq!(promise.gain.is_some(), target == TargetName::Accuracy);
+            assert!(promise.seen <= promise.seen_alone, "guesses cost seen classes something, or nothing");
+            if target == TargetName::Price {
+                assert!(promise.seen >= 0.95 * promise.seen_alone - 1e-9, "at most 5 % was promised: {promise:?}");
+            }
+        }
+        Experiment::new(recipe.clone(), Device::Cpu).unwrap().run(&parts, Some(1), &mut Silent).unwrap();
+        Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
+        assert!(bytes(&whole) == bytes(&parts), "{name}: the resumed run gave another record");
+    }
+}
+
+/// Held-out images are kept in memory as a tenth of the exemplars, and everything else trains: 18 images of each class are seen by the
+/// first training, 20 where nothing is calibrated.
+#[test]
+fn held_out_images_train_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for (target, images) in [(TargetName::Accuracy, 18), (TargetName::None, 20)] {
+        let mut recipe = ghost_recipe();
+        recipe.calibrate.target = Some(target);
+        recipe.memory.per_class = 10;
+        let mut stages = Stages::default();
+        let name = format!("{images}");
+        Experiment::new(recipe, Device::Cpu).unwrap().run(&folder.path().join(name), Some(1), &mut stages).unwrap();
+        assert_eq!(stages.of("train"), [(12usize * images).div_ceil(32)], "{target:?}");
+    }
 }

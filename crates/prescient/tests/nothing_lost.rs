@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{bytes, photo_folder, small_recipe};
+use common::{assert_same_run, bytes, files_below, photo_folder, small_recipe};
 use prescient::audit::audit;
 use prescient::data::{Dataset, Source, Subset, Synthetic, SyntheticSettings};
 use prescient::experiment::{Experiment, Recipe, Record, RunFolder};
@@ -11,7 +11,7 @@ use prescient::ghost::GeneratorKind;
 use prescient::learner::{Event, Observer, Silent};
 use prescient::report::{Comparison, Format, ReadRun};
 use prescient::{Image, Predictor};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tch::Device;
 
 /// What each verb makes of a run: none where it refuses.
@@ -59,18 +59,9 @@ impl Verbs {
     }
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
-}
-
 fn copy(from: &Path, to: &Path) {
     let _ = std::fs::remove_dir_all(to);
-    for file in files(from) {
+    for file in files_below(from) {
         let copied = to.join(file.strip_prefix(from).unwrap());
         std::fs::create_dir_all(copied.parent().unwrap()).unwrap();
         std::fs::copy(file, copied).unwrap();
@@ -87,7 +78,7 @@ fn flip_every_file(recipe: Recipe) {
     copy(&whole, &run);
     let before = Verbs::of(&run, &image);
     assert_eq!(before.refused(), [false; 4]);
-    for file in files(&whole) {
+    for file in files_below(&whole) {
         let name = file.strip_prefix(&whole).unwrap();
         let length = std::fs::metadata(&file).unwrap().len() as usize;
         for at in [0, length / 3, length / 2, length - 1] {
@@ -310,22 +301,6 @@ impl Observer for StopsAfter {
     }
 }
 
-/// Everything in two run folders but for times.
-fn assert_same_files(one: &Path, other: &Path) {
-    let names = |run: &Path| -> Vec<PathBuf> {
-        files(run).iter().map(|file| file.strip_prefix(run).unwrap().to_owned()).collect()
-    };
-    assert_eq!(names(one), names(other));
-    for name in names(one) {
-        if !name.ends_with("telemetry.json") && !name.ends_with("events.out.tfevents.prescient") {
-            let read = |run: &Path| std::fs::read(run.join(&name)).unwrap();
-            assert!(read(one) == read(other), "`{}` has other bytes", name.display());
-        }
-    }
-    let told = |run: &Path| std::fs::metadata(run.join("events.out.tfevents.prescient")).unwrap().len();
-    assert_eq!(told(one), told(other), "TensorBoard was told something else");
-}
-
 /// A run that is stopped again and again, each time a few steps further on, is one that never was.
 fn stop_again_and_again(recipe: Recipe, steps: &[usize]) {
     let folder = tempfile::tempdir().unwrap();
@@ -349,7 +324,7 @@ fn stop_again_and_again(recipe: Recipe, steps: &[usize]) {
     if parts.join("record.jsonl").is_file() || RunFolder::can_go_on(&parts) {
         Experiment::resume(&parts, Device::Cpu, None, &mut Silent).unwrap();
     }
-    assert_same_files(&whole, &parts);
+    assert_same_run(&whole, &parts);
 }
 
 /// Four epochs of two to four steps a task: stopped before the first is over, then inside and between tasks.

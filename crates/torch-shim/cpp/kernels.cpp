@@ -17,6 +17,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -34,13 +35,14 @@ struct Driver {
   int (*destroy)(void **);
   int (*current_device)(int *);
   int (*device_attribute)(int *, int, int);
+  int (*memory)(size_t *, size_t *);
   int (*load)(void **, const void *);
   int (*function)(void **, void *, const char *);
   int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
   void *(*stream)(const void *);
 
   Driver() {
-    void *nvrtc = library("libcaffe2_nvrtc.so"), *torch = library("libtorch_cuda.so");
+    void *nvrtc = library("libcaffe2_nvrtc.so"), *torch = library("libtorch_cuda.so"), *cuda = library("libcuda.so.1");
     find(nvrtc, create, "nvrtcCreateProgram");
     find(nvrtc, compile, "nvrtcCompileProgram");
     find(nvrtc, log_size, "nvrtcGetProgramLogSize");
@@ -50,6 +52,7 @@ struct Driver {
     find(nvrtc, destroy, "nvrtcDestroyProgram");
     find(nvrtc, current_device, "cuCtxGetDevice");
     find(nvrtc, device_attribute, "cuDeviceGetAttribute");
+    find(cuda, memory, "cuMemGetInfo_v2");
     find(nvrtc, load, "cuModuleLoadData");
     find(nvrtc, function, "cuModuleGetFunction");
     find(nvrtc, launch, "cuLaunchKernel");
@@ -166,6 +169,7 @@ struct Grid {
 // Launches on the stream that is current for the device of `on`. The arguments must have the very types of the kernel's.
 template <typename... Arguments>
 void launch(const char *name, Grid grid, const at::Tensor &on, Arguments... arguments) {
+  const c10::DeviceGuard guard(on.device());
   const auto stream = c10::impl::getDeviceGuardImpl(at::kCUDA)->getStream(on.device());
   void *places[] = {static_cast<void *>(&arguments)...};
   expect(driver().launch(kernels().find(name), grid.x, grid.y, 1, grid.threads_x, grid.threads_y, 1, 0,
@@ -345,8 +349,20 @@ std::optional<at::Tensor> optional(const void *tensor) {
 
 extern "C" {
 
+int shim_cuda_about(int index, int *major, uint64_t *free) {
+  return guarded([&] {
+    const c10::DeviceGuard guard(c10::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
+    at::empty({1}, at::TensorOptions().device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
+    expect(driver().device_attribute(major, /*compute capability, major*/ 75, context_device()), "cuDeviceGetAttribute");
+    size_t left = 0, all = 0;
+    expect(driver().memory(&left, &all), "cuMemGetInfo");
+    *free = left;
+  });
+}
+
 int shim_kernels_compile(int index, const char *source) {
   return guarded([&] {
+    const c10::DeviceGuard guard(c10::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
     // Something on the device, so that CUDA has started there.
     at::empty({1}, at::TensorOptions().device(at::kCUDA, static_cast<c10::DeviceIndex>(index)));
     kernels().compile(source);

@@ -28,6 +28,7 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Event.h>
 #include <c10/core/GradMode.h>
+#include <atomic>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -126,6 +127,12 @@ struct Graph {
 };
 
 Graph &graph_of(void *graph) { return *static_cast<Graph *>(graph); }
+
+// Whether a recording could not be ended. libtorch's allocator then still asks that graph which memory is its own: it is never
+// freed, and there is no further recording for the allocator to ask it about.
+std::atomic<bool> recordings_ended{false};
+
+void leave_behind(void *) { recordings_ended = true; }
 
 // Thread-local: what other threads do meanwhile, such as reading images, is none of a recording's business.
 constexpr int THREAD_LOCAL = 1;
@@ -403,6 +410,9 @@ int shim_cuda_reset_peak(int index) {
 
 int shim_graph_begin(int index, void **result) {
   return guarded([&] {
+    if (recordings_ended) {
+      throw std::runtime_error("a recording failed before, so no more are made");
+    }
     const auto &guard = cuda_guard();
     const c10::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
     guard.synchronizeDevice(device.index());
@@ -418,7 +428,7 @@ int shim_graph_end(void *graph) {
     const std::string why = last_error;
     guarded([&] { record_nothing(graph_of(graph).outside); });
     last_error = why;
-    shim_graph_free(graph);
+    leave_behind(graph);
   }
   return code;
 }
@@ -431,8 +441,10 @@ int shim_graph_abandon(void *graph) {
   });
   if (code != 0) {
     guarded([&] { record_nothing(graph_of(graph).outside); });
+    leave_behind(graph);
+  } else {
+    shim_graph_free(graph);
   }
-  shim_graph_free(graph);
   return code;
 }
 

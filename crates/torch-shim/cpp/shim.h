@@ -71,6 +71,7 @@ void shim_graph_free(void *graph);
 // Kernels of our own (cuda/kernels.cu), for maps of bf16, channels last, whose channels are 8 times a divisor of 256.
 // Compiles them for a device; the second time nothing happens.
 int shim_kernels_compile(int index, const char *source);
+int shim_cuda_about(int index, int *major, uint64_t *free);
 // BatchNorm in training and what follows it: adding `around` (or null), ReLU, pooling 3x3 with stride 2 (only after ReLU,
 // and without `around`). Running statistics are moved. Known to autograd.
 int shim_norm(const void *x, const void *gamma, const void *beta, const void *running_mean, const void *running_var,
@@ -91,6 +92,18 @@ int shim_mmd_weigh(const void *products, const void *of_rows, const void *of_col
 
 // The largest resident size of this process so far, from `getrusage`.
 int shim_ram_peak(uint64_t *bytes);
+
+// A TorchScript module without anything in it yet, to be given back with `shim_script_free`.
+int shim_script_new(const char *name, void **module);
+// Gives it a tensor under a name.
+int shim_script_buffer(void *module, const char *name, const void *tensor);
+// Gives it the module of a file under a name, in eval mode.
+int shim_script_part(void *module, const char *name, const char *path);
+// Gives it the methods of a source text, and sets it to eval mode.
+int shim_script_define(void *module, const char *source);
+// Writes it to a file.
+int shim_script_save(void *module, const char *path);
+void shim_script_free(void *module);
 
 #ifdef __cplusplus
 }

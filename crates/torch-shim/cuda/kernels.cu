@@ -7,6 +7,9 @@
 
 constexpr int THREADS = 256;
 
+// `x`, and at least `least`. A NaN stays one, where fmaxf would hide it: a network that has diverged is to be told.
+__device__ __forceinline__ float at_least(float x, float least) { return x < least ? least : x; }
+
 struct alignas(16) Eight {
   unsigned int pair[4];
 };
@@ -135,7 +138,7 @@ extern "C" __global__ void norm_settle(const unsigned short *x, const float *par
   }
   const float first = __uint_as_float(static_cast<unsigned int>(x[channel]) << 16);
   const float moved = sum / rows;
-  const float variance = fmaxf(square / rows - moved * moved, 0.0f);
+  const float variance = at_least(square / rows - moved * moved, 0.0f);
   mean[channel] = first + moved;
   rstd[channel] = rsqrtf(variance + epsilon);
   const float unbiased = variance * (static_cast<float>(rows) / static_cast<float>(rows > 1 ? rows - 1 : 1));
@@ -482,8 +485,8 @@ extern "C" __global__ void profile_distance(const float4 *__restrict__ a, const 
     tt += y.x * y.x + y.y * y.y + y.z * y.z + y.w * y.w;
     at += x.x * y.x + x.y * y.y + x.z * y.z + x.w * y.w;
   }
-  const float long_a = sqrtf(fmaxf(over_block(aa), 1e-12f));
-  const float long_t = sqrtf(fmaxf(over_block(tt), 1e-12f));
+  const float long_a = sqrtf(at_least(over_block(aa), 1e-12f));
+  const float long_t = sqrtf(at_least(over_block(tt), 1e-12f));
   const float cosine = over_block(at) / (long_a * long_t), of_a = 1.0f / long_a, of_t = 1.0f / long_t;
   // From the differences, for 2 − 2c would cancel where little has moved.
   float squares = 0.0f;
@@ -495,7 +498,7 @@ extern "C" __global__ void profile_distance(const float4 *__restrict__ a, const 
   }
   squares = over_block(squares);
   if (threadIdx.x == 0) {
-    const float apart = sqrtf(fmaxf(squares, 1e-12f)), moved = squares > 1e-12f ? of_a / apart : 0.0f;
+    const float apart = sqrtf(at_least(squares, 1e-12f)), moved = squares > 1e-12f ? of_a / apart : 0.0f;
     distance[blockIdx.x] = apart;
     factors[blockIdx.x] = make_float2(moved * cosine * of_a, -moved * of_t);
   }
@@ -534,7 +537,7 @@ extern "C" __global__ void mmd_weigh(float *__restrict__ products, const float *
   float total = 0.0f, left = 0.0f, right = 0.0f;
   for (int column = threadIdx.x; column < columns; column += THREADS) {
     // Rounding can leave a distance to oneself just below 0.
-    const float distance = fmaxf(own + of_columns[column] - 2.0f * row[column], 0.0f);
+    const float distance = at_least(own + of_columns[column] - 2.0f * row[column], 0.0f);
     float kernel = 0.0f, weight = 0.0f;
     for (int b = 0; b < bandwidths; ++b) {
       const float value = expf(-distance * rates[b]);

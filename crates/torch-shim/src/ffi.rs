@@ -1,10 +1,10 @@
-//! The functions of `cpp/shim.h`, one to one.
+//! The functions of `cpp/shim.h` and `cpp/processes.h`, one to one.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use torch_sys::C_tensor;
 
-// SAFETY: the signatures are those of `cpp/shim.h`, which is compiled into this crate. All catch their
+// SAFETY: the signatures are those of `cpp/shim.h` and `cpp/processes.h`, which are compiled into this crate. All catch their
 // exceptions. Pointers to results are written before a 0 is returned and not kept; tensors are only borrowed.
 unsafe extern "C" {
     pub(crate) fn shim_error() -> *const c_char;
@@ -54,6 +54,7 @@ unsafe extern "C" {
     pub(crate) fn shim_graph_replay(graph: *mut c_void) -> c_int;
     pub(crate) fn shim_graph_free(graph: *mut c_void);
     pub(crate) fn shim_kernels_compile(index: c_int, source: *const c_char) -> c_int;
+    pub(crate) fn shim_cuda_about(index: c_int, major: *mut c_int, free: *mut u64) -> c_int;
     pub(crate) fn shim_norm(
         x: *const C_tensor,
         gamma: *const C_tensor,
@@ -102,4 +103,46 @@ unsafe extern "C" {
         sums: *mut *mut C_tensor,
     ) -> c_int;
     pub(crate) fn shim_ram_peak(bytes: *mut u64) -> c_int;
+    pub(crate) fn shim_store_open(
+        host: *const c_char,
+        port: *mut c_int,
+        serve: c_int,
+        timeout_ms: i64,
+        store: *mut *mut c_void,
+    ) -> c_int;
+    pub(crate) fn shim_store_set(store: *mut c_void, key: *const c_char, value: *const u8, count: i64) -> c_int;
+    pub(crate) fn shim_store_get(
+        store: *mut c_void,
+        key: *const c_char,
+        timeout_ms: i64,
+        result: *mut *mut C_tensor,
+    ) -> c_int;
+    pub(crate) fn shim_store_has(store: *mut c_void, key: *const c_char, answer: *mut c_int) -> c_int;
+    pub(crate) fn shim_store_close(store: *mut c_void);
+    pub(crate) fn shim_group_open(
+        store: *mut c_void,
+        prefix: *const c_char,
+        rank: c_int,
+        size: c_int,
+        address: *const c_char,
+        timeout_ms: i64,
+        group: *mut *mut c_void,
+    ) -> c_int;
+    pub(crate) fn shim_group_sum(group: *mut c_void, tensor: *const C_tensor) -> c_int;
+    pub(crate) fn shim_group_broadcast(group: *mut c_void, tensor: *const C_tensor, root: c_int) -> c_int;
+    pub(crate) fn shim_group_gather(
+        group: *mut c_void,
+        tensor: *const C_tensor,
+        results: *const *mut C_tensor,
+        size: c_int,
+    ) -> c_int;
+    pub(crate) fn shim_group_barrier(group: *mut c_void) -> c_int;
+    pub(crate) fn shim_group_close(group: *mut c_void);
+    pub(crate) fn shim_leave(code: c_int);
+    pub(crate) fn shim_script_new(name: *const c_char, module: *mut *mut c_void) -> c_int;
+    pub(crate) fn shim_script_buffer(module: *mut c_void, name: *const c_char, tensor: *const C_tensor) -> c_int;
+    pub(crate) fn shim_script_part(module: *mut c_void, name: *const c_char, path: *const c_char) -> c_int;
+    pub(crate) fn shim_script_define(module: *mut c_void, source: *const c_char) -> c_int;
+    pub(crate) fn shim_script_save(module: *mut c_void, path: *const c_char) -> c_int;
+    pub(crate) fn shim_script_free(module: *mut c_void);
 }

@@ -45,11 +45,16 @@ pub fn kernels_ready(device: Device, told: impl FnOnce(&ShimError)) -> bool {
     compiled.map_err(|error| told(&error)).is_ok()
 }
 
-/// Whether `maps` are such as our kernels take: bf16 on a GPU, channels last, channels 8 times a divisor of 256.
+/// As many images a launch takes: one for each block down.
+const MOST_IMAGES: i64 = 65_535;
+
+/// Whether `maps` are such as our kernels take: some images, bf16 on a GPU, channels last, channels 8 times a divisor of 256.
 pub fn kernels_fit(maps: &Tensor) -> bool {
     let vectors = maps.size().get(1).map_or(0, |channels| if channels % 8 == 0 { channels / 8 } else { 0 });
     maps.device().is_cuda()
         && maps.dim() == 4
+        && (1..=MOST_IMAGES).contains(&maps.size()[0])
+        && maps.numel() > 0
         && maps.kind() == Kind::BFloat16
         && vectors > 0
         && 256 % vectors == 0
@@ -93,9 +98,16 @@ impl After<'_> {
         assert!(kernels_fit(x), "maps that our kernels take: {x:?}");
         assert!(!self.pool || (self.relu && self.around.is_none()), "pooled only after ReLU, with nothing added");
         if let Some(around) = self.around {
-            assert!(kernels_fit(around) && around.size() == x.size(), "the way around is like the maps: {around:?}");
+            let fits = kernels_fit(around) && around.size() == x.size() && around.device() == x.device();
+            assert!(fits, "the way around is like the maps: {around:?}");
         }
     }
+}
+
+/// A plain number for each channel of `x`, where `x` is.
+fn of_channels(tensor: &Tensor, x: &Tensor) {
+    let plain = tensor.kind() == Kind::Float && tensor.is_contiguous() && tensor.device() == x.device();
+    assert!(plain && tensor.size() == [x.size()[1]], "a number for each channel: {tensor:?}");
 }
 
 /// `x` normalized over the batch, and what follows; autograd knows the way back.
@@ -104,6 +116,7 @@ impl After<'_> {
 /// If `x` does not [fit](kernels_fit), or the kernels are not [ready](kernels_ready).
 pub fn norm(x: &Tensor, norm: &Norm<'_>, after: After<'_>) -> Tensor {
     after.check(x);
+    [norm.gamma, norm.beta, norm.running_mean, norm.running_var].into_iter().for_each(|tensor| of_channels(tensor, x));
     let (relu, pool) = (c_int::from(after.relu), c_int::from(after.pool));
     made(|result| {
         // SAFETY: all are live tensors, only borrowed; sizes and kinds of maps were checked, and null stands for none.
@@ -131,7 +144,7 @@ pub fn norm(x: &Tensor, norm: &Norm<'_>, after: After<'_>) -> Tensor {
 /// As [`norm`].
 pub fn add_bias(x: &Tensor, bias: &Tensor, after: After<'_>) -> Tensor {
     after.check(x);
-    assert!(bias.kind() == Kind::Float && bias.size() == [x.size()[1]], "a bias for each channel: {bias:?}");
+    of_channels(bias, x);
     let (relu, pool) = (c_int::from(after.relu), c_int::from(after.pool));
     // SAFETY: as in `norm`.
     made(|result| unsafe { ffi::shim_add_bias(x.as_ptr(), bias.as_ptr(), after.around(), relu, pool, result) })
@@ -148,7 +161,8 @@ pub fn pod(old: &[Tensor], maps: &[Tensor]) -> Tensor {
     for (old, new) in old.iter().zip(maps) {
         After::default().check(new);
         After::default().check(old);
-        assert!(old.size() == new.size() && new.size()[0] == maps[0].size()[0], "maps of the same images: {new:?}");
+        let same = old.size() == new.size() && new.size()[0] == maps[0].size()[0];
+        assert!(same && old.device() == new.device(), "maps of the same images: {new:?}");
     }
     let (new, old) = (pointers(maps), pointers(old));
     // SAFETY: live tensors, only borrowed, as many of each as is said, whose sizes, kinds and layout were checked.
@@ -174,6 +188,7 @@ pub fn look(
 ) -> Tensor {
     let (_, channels, _, _) = pixels.size4().expect("images");
     let batch = rows.size()[0];
+    assert!(batch > 0 && pixels.numel() > 0 && size > 0, "some images: {pixels:?}");
     let all = [
         (pixels, Kind::Uint8, pixels.numel() as i64),
         (rows, Kind::Int64, batch),
@@ -229,7 +244,9 @@ pub fn mmd_weigh(
         let plain = tensor.kind() == Kind::Float && tensor.is_contiguous() && tensor.device() == products.device();
         assert!(plain && tensor.numel() as i64 == count, "plain numbers on the GPU: {tensor:?}");
     }
-    assert!(products.device().is_cuda() && rates.kind() == Kind::Float && rates.device() == products.device());
+    let plain = rates.kind() == Kind::Float && rates.is_contiguous() && rates.device() == products.device();
+    assert!(products.device().is_cuda() && plain && rates.numel() > 0, "rates on the GPU: {rates:?}");
+    assert!(rows > 0 && (0..=columns).contains(&split), "a column of {columns}: {split}");
     made(|sums| {
         // SAFETY: live tensors, only borrowed, whose sizes, kinds and places were checked.
         unsafe {

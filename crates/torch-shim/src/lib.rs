@@ -10,7 +10,9 @@
 //! | [`Graph`], [`keeping_grad_mode`] | work recorded once, started again with one call; gradients as before where that fails |
 //! | [`norm`], [`add_bias`], [`pod`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
 //! | [`set_deterministic`], [`tune`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
+//! | [`Script`] | a TorchScript module made from source and tensors: tch can only trace one, whose weights are stuck where they are |
 //! | [`upload`] | bytes to a device without a copy on the way |
+//! | [`Store`], [`Group`], [`leave`] | several processes with one result: libtorch's own store and Gloo |
 //! | [`peak_memory`], [`peak_ram`], [`total_ram`] | what a run needs of a machine |
 //!
 //! The C++ half is `cpp/`, and `cuda/` has what runs on a GPU. It catches every exception, and [`ShimError`] carries the message.
@@ -29,11 +31,13 @@ mod layout;
 mod memory;
 mod optimizer;
 mod process;
+mod processes;
+mod script;
 mod upload;
 
 pub use aside::side_by_side;
 pub use autocast::{as_bf16, autocast_bf16};
-pub use cuda::{Cuda, open_cuda};
+pub use cuda::{Cuda, Gpu, about_gpu, open_cuda};
 pub use determinism::{allow_tf32, is_deterministic, set_deterministic, tune, without_tf32};
 pub use error::ShimError;
 pub use graph::{Graph, keeping_grad_mode};
@@ -42,4 +46,6 @@ pub use layout::{channels_last, is_channels_last, try_channels_last};
 pub use memory::{peak_memory, peak_ram, reset_peak_memory, total_ram};
 pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};
 pub use process::tune_process;
+pub use processes::{Group, Store, leave};
+pub use script::Script;
 pub use upload::upload;

@@ -14,10 +14,13 @@
 //! on MNIST, 30 to 40 s of 270. Keeping up to 1 GiB ends that, for some hundreds of megabytes. A glibc before 2.35 refuses a threshold
 //! above 32 MiB for blocks of their own and stays at 128 KiB then, 25 times as many page faults: there it is 32 MiB.
 //!
-//! Both read this when they are loaded, before `main`; so the program starts itself once more.
+//! libtorch's process groups print a backtrace for every connection that is not there yet. Our errors say it in a line, so they are silenced.
+//!
+//! All read this when they are loaded, before `main`; so the program starts itself once more.
 
 const POLICY: &str = "OMP_WAIT_POLICY";
 const ROUNDS: (&str, &str) = ("GOMP_SPINCOUNT", "4000");
+const LOG: (&str, &str) = ("TORCH_CPP_LOG_LEVEL", "FATAL");
 const TRIM: &str = "MALLOC_TRIM_THRESHOLD_";
 const MMAP: &str = "MALLOC_MMAP_THRESHOLD_";
 const KEPT: u64 = 1 << 30;
@@ -47,19 +50,22 @@ fn libc_version() -> String {
 /// Starts the program again with the variables it needs, unless they are set.
 pub fn tune_process() {
     #[cfg(unix)]
-    if std::env::var_os(POLICY).is_none()
+    if (std::env::var_os(POLICY).is_none() || std::env::var_os(LOG.0).is_none())
         && let Ok(program) = std::env::current_exe()
+        // Started through the loader, `ld.so prescient …`, the program is the loader, which would take the first argument for it.
+        && !program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ld"))
     {
         use std::os::unix::process::CommandExt;
         let mut again = std::process::Command::new(program);
-        again.args(std::env::args_os().skip(1)).env(POLICY, "passive");
-        if std::env::var_os(ROUNDS.0).is_none() {
-            again.env(ROUNDS.0, ROUNDS.1);
+        let bytes = |bytes: u64| bytes.to_string();
+        let mut wanted = vec![(LOG.0, LOG.1.to_owned())];
+        // Who has chosen how threads wait has chosen the rest too.
+        if std::env::var_os(POLICY).is_none() {
+            wanted.extend([(POLICY, "passive".to_owned()), (ROUNDS.0, ROUNDS.1.to_owned())]);
+            wanted.extend([(TRIM, bytes(KEPT)), (MMAP, bytes(mmap_threshold(&libc_version())))]);
         }
-        let keep = [(TRIM, KEPT), (MMAP, mmap_threshold(&libc_version()))];
-        for (name, bytes) in keep.iter().filter(|(name, _)| std::env::var_os(name).is_none()) {
-            again.env(name, bytes.to_string());
-        }
+        wanted.retain(|(name, _)| std::env::var_os(name).is_none());
+        again.args(std::env::args_os().skip(1)).envs(wanted);
         let error = again.exec();
         // Nothing is lost but speed.
         eprintln!("warning: cannot start again with {POLICY}=passive: {error}");

@@ -155,6 +155,11 @@ fn touching_memory_raises_the_peak() {
 }
 
 #[test]
+fn a_cpu_tells_nothing_of_a_gpu() {
+    assert_eq!(torch_shim::about_gpu(Device::Cpu), None);
+}
+
+#[test]
 fn a_graph_needs_a_gpu() {
     let refused = torch_shim::Graph::record(Device::Cpu, || ()).map(|_| ()).expect_err("a CPU");
     assert_eq!(refused.to_string(), "libtorch: only a CUDA device records graphs");

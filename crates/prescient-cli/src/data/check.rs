@@ -19,11 +19,12 @@ const SHOWN: usize = 20;
   prescient data check awa2 data/awa2
   prescient data check folder photos --attributes animals.csv
   prescient data check features vectors --attributes animals.csv
-  prescient data check folder photos --exclude train/cat/0001.jpg       as a recipe's `exclude` does
-  prescient data check folder photos --fix       lines to paste into the recipe
+  prescient data check folder photos --exclude train/cat/0001.jpg   as a recipe's `exclude` does
+  prescient data check folder photos --fix                          lines to paste into a recipe
 
-It opens every image, counts them class by class, and looks for what is missing, damaged, there twice or on both sides. It
-goes on to the end whatever it finds, and exits with 2 if something is wrong. What is only worth a look is told as such.")]
+It opens every image, counts them class by class, and reports what is missing, damaged, there
+twice or on both sides. It goes on to the end whatever it finds, and exits with 2 if something is
+wrong. What may be intended is reported as worth a look.")]
 pub(super) struct Check {
     /// Which dataset
     #[arg(value_parser = names())]

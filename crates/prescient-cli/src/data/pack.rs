@@ -16,9 +16,10 @@ use std::path::PathBuf;
   prescient data pack awa2 data/awa2 --out awa2.pack --size 256
   prescient data pack folder photos --attributes animals.csv --out photos.pack --size 64
 
-The pack is a dataset: `data = { kind = \"pack\", path = \"awa2.pack\" }`. Names, classes, sides and attributes are those of the
-dataset it was made from; its images are mapped into memory, and take no decoding. The shorter side is reduced to the size given, then
-the middle square is cut out unless `--whole` keeps the rest. Images that are smaller stay as they are.")]
+The pack is a dataset: `data = { kind = \"pack\", path = \"awa2.pack\" }`. Names, classes, sides
+and attributes are those of the dataset it was made from; its images are mapped into memory and
+need no decoding. The shorter side is reduced to the size given, then the middle square is cut out
+unless `--whole` keeps the rest. Images that are smaller stay as they are.")]
 pub(super) struct Pack {
     /// Which dataset
     #[arg(value_parser = names())]

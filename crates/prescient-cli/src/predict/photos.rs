@@ -5,11 +5,12 @@ use prescient::data::is_image;
 use prescient::error::{DataError, Result};
 use prescient::predictor::{Crop, Cropper};
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What comes on standard input is read to here.
-const MOST_FROM_STDIN: u64 = 256 << 20;
+const MOST_FROM_STDIN: u64 = 64 << 20;
 
 /// A photo, not yet decoded.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ impl Photos {
                 photos.extend(from_stdin()?);
             } else if path.is_dir() {
                 let before = photos.len();
-                below(path, &mut photos)?;
+                below(path, &mut BTreeSet::new(), &mut photos)?;
                 if photos.len() == before {
                     return Err(DataError::NoPhotos { path: path.clone() }.into());
                 }
@@ -89,9 +90,15 @@ impl Part<'_> {
 /// One photo, or the paths of photos, one a line.
 fn from_stdin() -> Result<Vec<Photo>> {
     let (name, mut bytes) = (Path::new("standard input"), Vec::new());
-    std::io::stdin().lock().take(MOST_FROM_STDIN).read_to_end(&mut bytes).map_err(DataError::io(name))?;
-    // A photo is never text: its first bytes are no paths.
+    let read =
+        std::io::stdin().lock().take(MOST_FROM_STDIN + 1).read_to_end(&mut bytes).map_err(DataError::io(name))?;
+    if read as u64 > MOST_FROM_STDIN {
+        let too_much = format!("expected a photo or paths of at most {} MiB, found more", MOST_FROM_STDIN >> 20);
+        return Err(DataError::io(name)(std::io::Error::new(std::io::ErrorKind::InvalidInput, too_much)).into());
+    }
+    // A photo is never text: its first bytes are no paths, and no path has a zero in it.
     match String::from_utf8(bytes) {
+        Ok(text) if text.contains('\0') => Ok(vec![Photo::Bytes(text.into_bytes())]),
         Ok(text) => {
             let paths: Vec<PathBuf> = text.lines().filter(|line| !line.trim().is_empty()).map(PathBuf::from).collect();
             match paths.is_empty() {
@@ -103,15 +110,18 @@ fn from_stdin() -> Result<Vec<Photo>> {
     }
 }
 
-/// Every photo below a folder, by name.
-fn below(folder: &Path, photos: &mut Vec<Photo>) -> Result<()> {
+/// Every photo below a folder, by name; each folder once, wherever links lead.
+fn below(folder: &Path, been: &mut BTreeSet<PathBuf>, photos: &mut Vec<Photo>) -> Result<()> {
+    if !been.insert(folder.canonicalize().map_err(DataError::io(folder))?) {
+        return Ok(());
+    }
     let entries = std::fs::read_dir(folder).map_err(DataError::io(folder))?;
     let mut paths =
         entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>().map_err(DataError::io(folder))?;
     paths.sort();
     for path in paths {
         if path.is_dir() {
-            below(&path, photos)?;
+            below(&path, been, photos)?;
         } else if path.file_name().is_some_and(|name| is_image(&name.to_string_lossy())) {
             photos.push(Photo::File(path));
         }

@@ -10,6 +10,7 @@ pub(super) enum Form {
     /// Columns, for people
     Table,
     /// One JSON object a photo
+    #[value(alias = "json")]
     Jsonl,
     /// One row for each photo and class
     Csv,
@@ -29,6 +30,7 @@ pub(super) struct Answer {
 struct Class {
     class: String,
     probability: f32,
+    score: f32,
     seen: bool,
 }
 
@@ -43,6 +45,7 @@ impl Answer {
         let class = |guess: &prescient::predictor::Guess| Class {
             class: predictor.class(guess.slot).to_owned(),
             probability: guess.probability,
+            score: guess.score,
             seen: predictor.is_seen(guess.slot),
         };
         let abstains = sure.map(|sure| prediction.guesses[0].probability < sure);
@@ -152,7 +155,12 @@ mod tests {
     use super::*;
 
     fn answer() -> Answer {
-        let class = |class: &str, probability, seen| Class { class: class.to_owned(), probability, seen };
+        let class = |class: &str, probability, seen| Class {
+            class: class.to_owned(),
+            probability,
+            score: 2.0 * probability,
+            seen,
+        };
         Answer {
             image: "a, b.jpg".to_owned(),
             predictions: vec![class("lion", 0.9, true), class("ox", 0.1, false)],
@@ -200,6 +208,7 @@ mod tests {
         let line: serde_json::Value = serde_json::from_str(&written(Form::Jsonl)).expect("JSON");
         assert_eq!(line["image"], "a, b.jpg");
         assert_eq!(line["predictions"][1]["class"], "ox");
+        assert_eq!(line["predictions"][1]["score"], 0.2);
         assert_eq!(line["predictions"][1]["seen"], false);
     }
 }

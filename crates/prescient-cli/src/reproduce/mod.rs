@@ -1,6 +1,7 @@
 //! `prescient reproduce`.
 
 mod pace;
+mod plan;
 mod wanted;
 mod work;
 
@@ -26,14 +27,16 @@ use work::Work;
   prescient reproduce all --dataset animals50           the same rows on other photos
   prescient reproduce all --dataset animals12 --seeds 1 --set train.epochs=2 --out runs/smoke
   prescient reproduce table1 --no-run                   runs nothing: tables of what is there
+  prescient reproduce all --plan --device cuda          runs nothing: a command a line, and a Slurm array
 
 Each row and seed is a run folder below --out, `RECIPE-seedN`. What is finished is not run again,
 what was interrupted goes on, and a folder with a run of another recipe is refused. A row that
 fails, or whose data is not there, does not stop the others. The tables are written beside the
 runs: table1.md, table1.csv, table1.tex, …; `logs` has what each run said.
 
-Several runs at a time gain on a GPU, where one run seldom fills the device; on a CPU they share
-its cores. Exit codes: 0 every row is there, 2 a run failed, 3 nothing failed but some rows are not
+Several runs at a time are spread over the GPUs of the machine, and gain even on one, which a run
+seldom fills; on a CPU they share its cores. For several machines --plan writes what is left to do
+as shell commands, plan.sh, and as plan.slurm for sbatch. Exit codes: 0 every row is there, 2 a run failed, 3 nothing failed but some rows are not
 there, for want of their data or because of --no-run. See docs/guide/reproduce.md.")]
 pub(super) struct Reproduce {
     /// Which tables
@@ -71,6 +74,10 @@ pub(super) struct Reproduce {
     /// Run nothing: make the tables from the runs that are there
     #[arg(long)]
     no_run: bool,
+
+    /// Run nothing: write a command for each run that is not finished, for any scheduler
+    #[arg(long, conflicts_with = "no_run")]
+    plan: bool,
 }
 
 /// What to reproduce.
@@ -141,10 +148,30 @@ impl Reproduce {
             }
         }
         work.check_data();
+        if self.plan {
+            return self.write_plan(&work);
+        }
         work.carry_out()?;
 
         self.print_tables(&tables, &rows, &wanted, &work)?;
         self.verdict(wanted.len(), &work)
+    }
+
+    /// Writes what is left to do. Nothing is run.
+    fn write_plan(&self, work: &Work<'_>) -> Result<()> {
+        let commands: Vec<String> = work.planned();
+        let logs = self.out.join("logs");
+        fs::create_dir_all(&logs).map_err(RunError::io(&logs))?;
+        write_whole(&self.out.join(plan::COMMANDS), &(commands.join("\n") + "\n"))?;
+        write_whole(&self.out.join(plan::ARRAY), &plan::array(&self.out, commands.len()))?;
+        let [commands_at, array_at] = [plan::COMMANDS, plan::ARRAY].map(|name| self.out.join(name));
+        let (count, done) = (commands.len(), work.finished());
+        output::print(&format!(
+            "{count} runs to do, {done} finished\nwritten to {}, a command a line, and {}: sbatch {}\n",
+            commands_at.display(),
+            array_at.display(),
+            array_at.display()
+        ))
     }
 
     /// Which rows are asked for.

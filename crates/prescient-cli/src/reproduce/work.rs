@@ -6,6 +6,7 @@
 use crate::device::DeviceName;
 use crate::fetch;
 use crate::reproduce::pace::Pace;
+use crate::reproduce::plan;
 use crate::reproduce::wanted::{State, Wanted};
 use clap::ValueEnum;
 use prescient::data::Source;
@@ -43,6 +44,8 @@ pub(super) struct Running<'a> {
     /// Where it writes what it says.
     pub(super) log: PathBuf,
     pub(super) began: Instant,
+    /// Which of the runs at a time it is, from 0.
+    seat: usize,
 }
 
 impl Drop for Running<'_> {
@@ -72,6 +75,21 @@ impl<'a> Work<'a> {
     /// How many are not there because nothing was to be run.
     pub(super) fn left(&self) -> usize {
         self.left
+    }
+
+    /// How many were finished before.
+    pub(super) fn finished(&self) -> usize {
+        self.finished
+    }
+
+    /// A command for each run that is to be done, in order.
+    pub(super) fn planned(&self) -> Vec<String> {
+        let device = self.device_name();
+        self.queue.iter().map(|(run, _)| plan::command(run, self.sets, &device)).collect()
+    }
+
+    fn device_name(&self) -> String {
+        self.device.to_possible_value().expect("no device is hidden").get_name().to_owned()
     }
 
     /// A run that is to be begun, or to go on.
@@ -129,11 +147,12 @@ impl<'a> Work<'a> {
         fs::create_dir_all(&self.logs).map_err(RunError::io(&self.logs))?;
         let mut pace = Pace::new(&self.queue, self.finished, self.jobs);
         let mut running: Vec<Running<'a>> = Vec::new();
+        let gpus = self.device.gpus();
         while !running.is_empty() || !self.queue.is_empty() {
-            while running.len() < self.jobs
+            while let Some(seat) = (0..self.jobs).find(|seat| running.iter().all(|other| other.seat != *seat))
                 && let Some((run, state)) = self.queue.pop_front()
             {
-                running.push(self.start(run, state)?);
+                running.push(self.start(run, state, seat, &gpus)?);
             }
             std::thread::sleep(PAUSE);
             let mut index = 0;
@@ -157,7 +176,8 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn start(&self, run: &'a Wanted, state: State) -> Result<Running<'a>> {
+    /// On the GPU of its seat, where there are several.
+    fn start(&self, run: &'a Wanted, state: State, seat: usize, gpus: &[String]) -> Result<Running<'a>> {
         let log = self.logs.join(format!("{}-seed{}.log", run.name, run.seed));
         let file = File::create(&log).map_err(RunError::io(&log))?;
         let program = std::env::current_exe().map_err(RunError::io(Path::new("prescient")))?;
@@ -171,10 +191,12 @@ impl<'a> Work<'a> {
             }
             State::Begun | State::Finished => drop(command.arg("--resume").arg(&run.folder)),
         }
-        let device = self.device.to_possible_value().expect("no device is hidden");
-        command.args(["--device", device.get_name()]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
+        if gpus.len() > 1 {
+            command.env("CUDA_VISIBLE_DEVICES", &gpus[seat % gpus.len()]);
+        }
+        command.args(["--device", &self.device_name()]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
         let child = command.spawn().map_err(RunError::io(&program))?;
-        Ok(Running { run, child, log, began: Instant::now() })
+        Ok(Running { run, child, log, began: Instant::now(), seat })
     }
 }
 

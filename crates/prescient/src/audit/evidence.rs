@@ -128,7 +128,7 @@ impl TaskEvidence {
 }
 
 fn read(path: &Path) -> Result<String> {
-    Ok(std::fs::read_to_string(path).map_err(RunError::io(path))?)
+    Ok(crate::disk::read_run_text(path).map_err(RunError::io(path))?)
 }
 
 fn memory(path: &Path) -> Result<Names> {

@@ -1,10 +1,9 @@
-//! Whether an image was learned from and tested on: by its pixels, or on request by their perceptual hash.
+//! Whether an image was learned from and tested on: by its pixels, or on request by its looks.
 
 use crate::audit::Check;
 use crate::audit::evidence::Evidence;
-use crate::data::perceptual_hash::PerceptualHash;
+use crate::data::{Seen, near_duplicates};
 use crate::protocol::{Reading, Usage};
-use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 pub(super) fn check(evidence: &Evidence, near: bool) -> Check {
@@ -21,7 +20,13 @@ pub(super) fn check(evidence: &Evidence, near: bool) -> Check {
         "no image was learned from and tested on: {} learned from, {} tested on, all different{}",
         learned.len(),
         tested.len(),
-        if near { ", also to the eye" } else { "" }
+        match near {
+            true if learned.values().any(|image| image.perceptual_hash.is_some()) => {
+                "; an early version wrote this run, without thumbnails that could be compared"
+            }
+            true => ", also to the eye",
+            false => "",
+        }
     );
     Check::new("sides", says, "images were learned from and tested on", against)
 }
@@ -34,15 +39,16 @@ fn distinct(evidence: &Evidence, usage: Usage) -> BTreeMap<&str, &Reading> {
 
 /// Test images that look like a training image and are not the same.
 fn alike(learned: &BTreeMap<&str, &Reading>, tested: &BTreeMap<&str, &Reading>) -> Vec<String> {
-    let hashes: Vec<(PerceptualHash, &Reading)> =
-        learned.values().filter_map(|image| Some((image.perceptual_hash?, *image))).collect();
-    let others: Vec<&Reading> =
-        tested.iter().filter(|(hash, _)| !learned.contains_key(*hash)).map(|(_, image)| *image).collect();
-    let nearest = others.par_iter().filter_map(|test| {
-        let own = test.perceptual_hash?;
-        let near = hashes.iter().filter_map(|(other, train)| Some((own.nearness(*other)?, train)));
-        let (near, train) = near.min_by_key(|(near, _)| near.places)?;
-        Some(format!("`{}` looks like `{}`, which was learned from ({near})", test.name, train.name))
+    let seen = |images: &[&Reading]| -> Vec<Seen> {
+        images.iter().filter_map(|image| Some((image.thumbnail?, image.slot.index()))).collect()
+    };
+    let shown = |image: &&&Reading| image.thumbnail.is_some();
+    let train: Vec<&Reading> = learned.values().filter(shown).copied().collect();
+    let others = tested.iter().filter(|(hash, _)| !learned.contains_key(*hash)).map(|(_, image)| image);
+    let test: Vec<&Reading> = others.filter(shown).copied().collect();
+    let found = near_duplicates(&seen(&train), &seen(&test)).into_iter().map(|near| {
+        let (test, train) = (&test[near.test].name, &train[near.train].name);
+        format!("`{test}` looks like `{train}`, which was learned from ({near})")
     });
-    nearest.collect()
+    found.collect()
 }

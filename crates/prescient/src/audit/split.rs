@@ -1,8 +1,8 @@
 //! A split made elsewhere, judged by its list: `train PATH` and `test PATH`, a line each, or a CSV with `side,path`.
 
 use crate::audit::text;
-use crate::data::perceptual_hash::{PerceptualHash, content};
-use crate::data::{Channels, Image, Subset};
+use crate::data::perceptual_hash::content;
+use crate::data::{Channels, Image, Seen, Subset, Thumbnail, near_duplicates};
 use crate::error::{DataError, Result};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -69,20 +69,20 @@ pub fn audit_split(list: &Path, near: bool) -> Result<SplitAudit> {
     let here: BTreeMap<&str, &Found> = found.iter().map(|(path, found)| (*path, found)).collect();
     let learned: BTreeMap<[u8; 32], &str> =
         train.iter().filter_map(|path| Some((here.get(path)?.content, *path))).collect();
-    let hashes: Vec<(PerceptualHash, &str)> =
-        train.iter().filter_map(|path| Some((here.get(path)?.perceptual_hash?, *path))).collect();
-
     let mut audit = SplitAudit { train: train.len(), test: test.len(), opened: found.len(), ..Default::default() };
-    for path in test {
+    let mut unlike: Vec<&str> = Vec::new();
+    for path in &test {
         if train.contains(path) {
             audit.same_path.push(format!("`{path}`"));
         } else if let Some(found) = here.get(path) {
-            if let Some(other) = learned.get(&found.content) {
-                audit.same_content.push(format!("`{path}` is `{other}`"));
-            } else if let Some(other) = found.perceptual_hash.filter(|_| near).and_then(|hash| nearest(hash, &hashes)) {
-                audit.near.push(format!("`{path}` looks like `{other}`"));
+            match learned.get(&found.content) {
+                Some(other) => audit.same_content.push(format!("`{path}` is `{other}`")),
+                None => unlike.push(path),
             }
         }
+    }
+    if near {
+        audit.near = alike(&train.into_iter().collect::<Vec<_>>(), &unlike, &here);
     }
     Ok(audit)
 }
@@ -90,7 +90,7 @@ pub fn audit_split(list: &Path, near: bool) -> Result<SplitAudit> {
 /// What a file is, whatever it is called.
 struct Found {
     content: [u8; 32],
-    perceptual_hash: Option<PerceptualHash>,
+    thumbnail: Option<Thumbnail>,
 }
 
 /// The file at `path`, if it is here.
@@ -100,15 +100,28 @@ fn found(path: &str, list: &Path) -> Option<Found> {
         .into_iter()
         .find_map(|path| Some((crate::disk::read(&path, crate::disk::IMAGE).ok()?, path)))?;
     Some(match Image::decode(&bytes, Channels::Rgb, &path) {
-        Ok(image) => Found { content: *content(&image).as_bytes(), perceptual_hash: PerceptualHash::of(&image) },
-        Err(_) => Found { content: *blake3::hash(&bytes).as_bytes(), perceptual_hash: None },
+        Ok(image) => Found { content: *content(&image).as_bytes(), thumbnail: Thumbnail::of(&image) },
+        Err(_) => Found { content: *blake3::hash(&bytes).as_bytes(), thumbnail: None },
     })
 }
 
-/// The training image that a hash is nearest to, if it is near.
-fn nearest<'a>(hash: PerceptualHash, others: &[(PerceptualHash, &'a str)]) -> Option<&'a str> {
-    let near = others.iter().filter_map(|(other, path)| Some((hash.nearness(*other)?, *path)));
-    near.min_by_key(|(near, _)| near.places).map(|(_, path)| path)
+/// Test images that look like a training image; images in one folder are of one class.
+fn alike(train: &[&str], test: &[&str], here: &BTreeMap<&str, &Found>) -> Vec<String> {
+    fn folder(path: &str) -> &str {
+        path.rsplit('/').nth(1).unwrap_or_default()
+    }
+    let folders: BTreeSet<&str> = train.iter().chain(test).map(|path| folder(path)).collect();
+    let numbers: BTreeMap<&str, usize> = folders.into_iter().zip(0..).collect();
+    let seen = |paths: &[&str]| -> (Vec<usize>, Vec<Seen>) {
+        let shown = paths.iter().enumerate();
+        shown.filter_map(|(at, path)| Some((at, (here.get(path)?.thumbnail?, numbers[folder(path)])))).unzip()
+    };
+    let ((train_places, learned), (test_places, asked)) = (seen(train), seen(test));
+    let found = near_duplicates(&learned, &asked).into_iter().map(|near| {
+        let (test, train) = (test[test_places[near.test]], train[train_places[near.train]]);
+        format!("`{test}` looks like `{train}`")
+    });
+    found.collect()
 }
 
 fn parse(text: &str, list: &Path) -> Result<Vec<(Subset, String)>, DataError> {

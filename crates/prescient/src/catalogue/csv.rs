@@ -89,7 +89,12 @@ pub(crate) fn sheet(bytes: &[u8], path: &Path) -> Result<Sheet, DataError> {
         if !named.insert(name.clone()) {
             return Err(malformed(line, "every class once", format!("`{name}` a second time")));
         }
-        sheet.rows.push((line, record.iter().map(String::from).collect()));
+        let cells = record.iter().zip(header.iter()).enumerate();
+        let plain = |(column, (cell, name)): (usize, (&str, &str))| match column > 0 && !is_words(name) {
+            true => with_point(cell, delimiter(bytes)),
+            false => cell.to_owned(),
+        };
+        sheet.rows.push((line, cells.map(plain).collect()));
     }
     Ok(sheet)
 }
@@ -118,10 +123,9 @@ pub(super) fn table(sheet: Sheet, path: &Path) -> Result<Table, DataError> {
                 table.descriptions.get_or_insert_default().push(cell);
                 continue;
             }
-            let value: f32 =
-                cell.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| {
-                    malformed(line, &format!("a finite number for `{attribute}`"), format!("`{cell}`"))
-                })?;
+            let number = cell.parse().ok().filter(|value: &f32| value.is_finite());
+            let value = number
+                .ok_or_else(|| malformed(line, &format!("a finite number for `{attribute}`"), format!("`{cell}`")))?;
             table.attributes.push(value);
         }
         table.names.push(name);
@@ -137,6 +141,12 @@ fn delimiter(bytes: &[u8]) -> u8 {
     bytes.iter().copied().take_while(|byte| *byte != b'\n').find(|byte| b",;\t".contains(byte)).unwrap_or(b',')
 }
 
+/// A number with a point in it. Where a comma does not separate cells it may stand for the point, as those countries write it.
+fn with_point(cell: &str, delimiter: u8) -> String {
+    let pointed = cell.replacen(',', ".", 1);
+    if delimiter != b',' && pointed.parse::<f32>().is_ok() { pointed } else { cell.to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +154,14 @@ mod tests {
     fn parse(text: &str) -> Result<Table, DataError> {
         let path = Path::new("a.csv");
         table(sheet(text.as_bytes(), path)?, path)
+    }
+
+    /// As a spreadsheet in German writes it; two commas are no number, and in a table with commas neither is one.
+    #[test]
+    fn a_comma_is_the_point_where_semicolons_separate() {
+        let table = parse("Class;legs;fur\ncat;4;0,25\nant;6;-1,5\n").expect("a table");
+        assert_eq!(table.attributes, [4.0, 0.25, 6.0, -1.5]);
+        assert!(parse("class;fur\ncat;1,000,5\n").is_err() && parse("class,fur\ncat,\"0,25\"\n").is_err());
     }
 
     #[test]

@@ -57,6 +57,10 @@ impl Dataset for CachedDataset {
         Ok(image)
     }
 
+    fn shelf(&self, sample: &Sample) -> u32 {
+        self.dataset.shelf(sample)
+    }
+
     fn name(&self, sample: &Sample) -> String {
         self.dataset.name(sample)
     }

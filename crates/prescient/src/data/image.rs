@@ -13,9 +13,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::{BufRead, Cursor, Seek};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// As many bytes a decoded image may take: 134 megapixels in colour. A small file can declare any size.
-const LARGEST: u64 = 384 << 20;
+/// As many bytes a decoded image may take: 67 megapixels in colour. A small file can declare any size.
+const LARGEST: u64 = 192 << 20;
+/// Images larger than this are decoded one at a time: each thread would take as much.
+const LARGE: u64 = 32 << 20;
 
 /// What a pixel is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,7 +101,7 @@ impl Image {
     /// ```
     pub fn decode(bytes: &[u8], channels: Channels, path: &Path) -> Result<Self, DataError> {
         let unreadable = |reason: &str| DataError::Image { path: path.to_owned(), reason: reason.trim().to_owned() };
-        let image = upright(bytes).map_err(|error| unreadable(&error.to_string()))?;
+        let (image, _alone) = upright(bytes).map_err(|error| unreadable(&error.to_string()))?;
         let image = if image.color().has_alpha() { on_white(image) } else { image };
         let (width, height) = (image.width(), image.height());
         let pixels = match channels {
@@ -140,8 +143,10 @@ impl Image {
     }
 }
 
-/// Decodes an image and turns it as its EXIF orientation says: phones store photos as their sensor lies.
-fn upright(bytes: &[u8]) -> ImageResult<DynamicImage> {
+/// Decodes an image and turns it as its EXIF orientation says: phones store photos as their sensor lies. A large one comes with a
+/// lock that keeps other large ones waiting.
+fn upright(bytes: &[u8]) -> ImageResult<(DynamicImage, Option<MutexGuard<'static, ()>>)> {
+    static ONE: Mutex<()> = Mutex::new(());
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format()?;
     let mut limits = Limits::default();
     limits.max_alloc = Some(LARGEST);
@@ -150,11 +155,12 @@ fn upright(bytes: &[u8]) -> ImageResult<DynamicImage> {
     if decoder.total_bytes() > LARGEST {
         return Err(ImageError::Limits(LimitError::from_kind(LimitErrorKind::InsufficientMemory)));
     }
+    let alone = (decoder.total_bytes() > LARGE).then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
     // Where it cannot be read there is none.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let mut image = DynamicImage::from_decoder(decoder)?;
     image.apply_orientation(orientation);
-    Ok(image)
+    Ok((image, alone))
 }
 
 /// The same image without transparency: blended onto white, as a browser shows it.

@@ -5,9 +5,11 @@ pub mod check;
 pub mod datasets;
 pub mod formats;
 mod image;
+mod near_duplicates;
 pub mod perceptual_hash;
 pub mod sheet;
 mod source;
+pub(crate) mod thumbnail;
 pub mod transforms;
 
 pub use cache::CachedDataset;
@@ -17,8 +19,10 @@ pub use datasets::{
 };
 pub use formats::{Files, Idx, is_image};
 pub use image::{Channels, Image};
+pub use near_duplicates::{NearDuplicate, Seen, near_duplicates};
 pub use source::{DATASET_NAMES, DATASETS, DatasetInfo, DatasetOptions, Source, resolve, root};
 pub(crate) use source::{DatasetKind, resolve_or};
+pub use thumbnail::Thumbnail;
 pub use transforms::{Augmentation, Crop, CropParams, Normalization, View, Window};
 
 use crate::catalogue::Catalogue;
@@ -83,6 +87,11 @@ pub trait Dataset: Send + Sync {
         u64::from(sample.index)
     }
 
+    /// Which file of several it lies in, from 0: processes that split the work each read files of their own.
+    fn shelf(&self, _sample: &Sample) -> u32 {
+        0
+    }
+
     /// The classes in an order that its literature has a name for, if it knows that order.
     fn order(&self, _order: &Order) -> Option<Vec<ClassId>> {
         None
@@ -139,6 +148,10 @@ macro_rules! as_the_dataset {
 
         fn group(&self, sample: &$crate::data::Sample) -> u64 {
             self.dataset.group(self.$origin(sample))
+        }
+
+        fn shelf(&self, sample: &$crate::data::Sample) -> u32 {
+            self.dataset.shelf(self.$origin(sample))
         }
     };
 }

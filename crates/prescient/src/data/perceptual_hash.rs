@@ -1,19 +1,18 @@
-//! When two images are duplicates, and when they are near duplicates.
+//! When two images are the same, and a fast guess at which may show the same.
 //!
-//! Duplicates: all their pixels agree, whatever their files are called and whatever else is written in them. Near
-//! duplicates: reduced to a few dozen grey cells, they get brighter and darker at the same places (a "difference hash"), which
-//! survives another size, another compression and a little more light.
+//! The same: all their pixels agree, whatever their files are called and whatever else is written in them. A guess: they get
+//! darker at the same places (a "difference hash" of 128 bits), as a whole, or a part of nine tenths of one and the whole of the
+//! other, as they are or mirrored. That survives another size, another compression, a crop and a little more light.
 
-use crate::data::Window;
-use crate::data::transforms::resize::resized;
-use crate::data::{Channels, Image};
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use crate::data::Image;
+use crate::data::thumbnail::{Part, Thumbnail};
 
 /// Cells across and down; each is compared with its neighbour on the right and the one below.
 const CELLS: usize = 8;
-/// Grey levels by which neighbours must differ, once at least, for an image to have a hash at all.
-const FLAT: u8 = 8;
+/// The side of the parts that are compared.
+const NINE_TENTHS: f32 = 0.9;
+/// So many images are guessed at.
+const CANDIDATES: usize = 8;
 
 /// A hash of all pixels: two images have the same one if and only if they are the same.
 pub fn content(image: &Image) -> blake3::Hash {
@@ -25,143 +24,92 @@ pub fn content(image: &Image) -> blake3::Hash {
     hasher.update(&image.pixels).finalize()
 }
 
-/// Where an image gets darker: 64 bits from left to right, 64 from top to bottom.
-///
-/// Written as 32 hexadecimal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct PerceptualHash(u128);
-
-/// How near two images are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nearness {
-    /// In so many places they differ.
-    pub places: u32,
-    /// Of so many.
-    pub of: u32,
-    /// Whether one of them is mirrored.
-    pub mirrored: bool,
+/// How one image lies on another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fit {
+    pub(super) part: Part,
+    /// Whether the part is one of the training image, and the test image is whole; or the other way round.
+    pub(super) of_train: bool,
+    pub(super) mirrored: bool,
 }
 
-impl fmt::Display for Nearness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mirrored = if self.mirrored { "mirrored, " } else { "" };
-        write!(f, "{mirrored}differs in {} of {} places", self.places, self.of)
-    }
+/// The parts of nine tenths: in the middle and in the corners.
+fn parts() -> [Part; 5] {
+    let rest = 1.0 - NINE_TENTHS;
+    let middle = [(0.5, 0.5), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)];
+    middle.map(|(left, top)| Part { left: left * rest, top: top * rest, side: NINE_TENTHS })
 }
 
-impl From<PerceptualHash> for String {
-    fn from(hash: PerceptualHash) -> Self {
-        format!("{:032x}", hash.0)
-    }
-}
-
-impl TryFrom<String> for PerceptualHash {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        let digits = (text.len() == 32).then(|| u128::from_str_radix(&text, 16).ok()).flatten();
-        digits.map(Self).ok_or_else(|| format!("expected 32 hexadecimal digits, found `{text}`"))
-    }
-}
-
-impl PerceptualHash {
-    /// Two images that differ in at most so many of 128 places are near duplicates.
-    ///
-    /// Measured by `bench/src/near_duplicates.rs`; the numbers are in `docs/guide/data.md`.
-    pub const NEAR: u32 = 10;
-
-    /// The hash of an image; none if it is flat, for all flat images would have the same.
-    pub fn of(image: &Image) -> Option<Self> {
-        if image.width == 0 || image.height == 0 || image.channels == Channels::Features {
-            return None;
-        }
-        let cells = reduced(image).pixels;
-        let at = |x: usize, y: usize| cells[y * (CELLS + 1) + x];
-        let mut bits = 0u128;
-        let mut most = 0;
-        for y in 0..CELLS {
-            for x in 0..CELLS {
-                for neighbour in [at(x + 1, y), at(x, y + 1)] {
-                    bits = bits << 1 | u128::from(at(x, y) > neighbour);
-                    most = most.max(at(x, y).abs_diff(neighbour));
-                }
+/// Where a thumbnail gets darker: 64 bits from left to right, 64 from top to bottom.
+fn hash(thumbnail: &Thumbnail, part: Part) -> u128 {
+    let cells: [[f32; CELLS + 1]; CELLS + 1] = thumbnail.sampled(part);
+    let mut bits = 0;
+    for y in 0..CELLS {
+        for x in 0..CELLS {
+            for neighbour in [cells[y][x + 1], cells[y + 1][x]] {
+                bits = bits << 1 | u128::from(cells[y][x] > neighbour);
             }
         }
-        (most >= FLAT).then_some(Self(bits))
+    }
+    bits
+}
+
+/// The hashes of an image: as a whole, and of its parts.
+pub(super) struct Hashes {
+    whole: u128,
+    parts: [u128; 5],
+}
+
+impl Hashes {
+    pub(super) fn of(thumbnail: &Thumbnail) -> Self {
+        Self { whole: hash(thumbnail, Part::WHOLE), parts: parts().map(|part| hash(thumbnail, part)) }
     }
 
-    /// How near two images are, as they are or one of them mirrored: training mirrors images, so a mirrored copy of a test image is
-    /// learned from. None where they are not near.
-    pub fn nearness(self, other: Self) -> Option<Nearness> {
-        let as_they_are = Nearness { places: self.distance(other), of: 128, mirrored: false };
-        let mirrored = Nearness { places: self.mirrored_distance(other), of: 120, mirrored: true };
-        [as_they_are, mirrored].into_iter().filter(|near| near.places <= Self::NEAR).min_by_key(|near| near.places)
-    }
-
-    /// In how many of 120 places an image differs from another in the mirror. What is brighter than its right neighbour is not brighter
-    /// than its left one; of the places below, the last column was not noted.
-    fn mirrored_distance(self, other: Self) -> u32 {
-        let bit = |x: usize, y: usize, below: usize| 1u128 << (127 - ((y * CELLS + x) * 2 + below));
-        let (mut mirrored, mut known) = (0u128, 0u128);
-        for y in 0..CELLS {
-            for x in 0..CELLS {
-                if self.0 & bit(CELLS - 1 - x, y, 0) == 0 {
-                    mirrored |= bit(x, y, 0);
-                }
-                known |= bit(x, y, 0);
-                if x > 0 {
-                    if self.0 & bit(CELLS - x, y, 1) != 0 {
-                        mirrored |= bit(x, y, 1);
-                    }
-                    known |= bit(x, y, 1);
-                }
-            }
+    /// The smallest distance to another, and in which way: as wholes, or a part of this one or of the other.
+    fn distance(&self, other: &Self) -> (u32, usize) {
+        let mut best = ((self.whole ^ other.whole).count_ones(), 0);
+        for place in 0..5 {
+            let of_other = (self.whole ^ other.parts[place]).count_ones();
+            let of_own = (self.parts[place] ^ other.whole).count_ones();
+            best = best.min((of_other, 1 + place)).min((of_own, 6 + place));
         }
-        ((mirrored ^ other.0) & known).count_ones()
-    }
-
-    /// In how many of 128 places two images differ.
-    pub fn distance(self, other: Self) -> u32 {
-        (self.0 ^ other.0).count_ones()
+        best
     }
 }
 
-/// The image as 9 × 9 grey cells.
-fn reduced(image: &Image) -> Image {
-    let grey = match image.channels {
-        Channels::Grey => image.clone(),
-        _ => {
-            let pixels = image.pixels.as_chunks::<3>().0.iter();
-            // The weights of Rec. 601, in whole numbers: the same on every machine.
-            let light = |&[red, green, blue]: &[u8; 3]| {
-                ((299 * u32::from(red) + 587 * u32::from(green) + 114 * u32::from(blue)) / 1000) as u8
-            };
-            Image { channels: Channels::Grey, pixels: pixels.map(light).collect(), ..*image }
+/// A test image, as it is and mirrored.
+pub(super) struct Query([Hashes; 2]);
+
+impl Query {
+    pub(super) fn of(thumbnail: &Thumbnail) -> Self {
+        Self([Hashes::of(thumbnail), Hashes::of(&thumbnail.mirrored())])
+    }
+
+    /// The training images with the nearest hashes, among those that are allowed, and how each fits best.
+    pub(super) fn nearest(&self, train: &[Hashes], may: &(dyn Fn(usize) -> bool + Sync)) -> Vec<(usize, Fit)> {
+        let mut best: Vec<(u32, usize, usize, bool)> = Vec::with_capacity(CANDIDATES + 1);
+        for (place, hashes) in train.iter().enumerate() {
+            let [as_it_is, mirrored] = [0, 1].map(|turned| self.0[turned].distance(hashes));
+            let (distance, way) = as_it_is.min(mirrored);
+            let worst = best.last().map_or(u32::MAX, |(distance, ..)| *distance);
+            if (best.len() < CANDIDATES || distance < worst) && may(place) {
+                let at = best.partition_point(|(before, ..)| *before <= distance);
+                best.insert(at, (distance, place, way, mirrored < as_it_is));
+                best.truncate(CANDIDATES);
+            }
         }
-    };
-    let (width, height) = (image.width, image.height);
-    let whole = Window::middle(width, height, (f64::from(width), f64::from(height)));
-    resized(&grey, whole, (CELLS as u32 + 1, CELLS as u32 + 1))
+        let fit = |(_, place, way, mirrored): (u32, usize, usize, bool)| {
+            let part = if way == 0 { Part::WHOLE } else { parts()[(way - 1) % 5] };
+            (place, Fit { part, of_train: way < 6, mirrored })
+        };
+        best.into_iter().map(fit).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A picture without symmetry, `side` pixels wide and high, brighter by `light`.
-    fn picture(side: u32, light: u8) -> Image {
-        let at = |x: u32, y: u32| {
-            let (x, y) = (f64::from(x) / f64::from(side), f64::from(y) / f64::from(side));
-            (100.0 + 60.0 * (7.0 * x + 3.0 * y * y).sin() + 30.0 * (5.0 * y).cos()) as u8 + light
-        };
-        let pixels = (0..side).flat_map(|y| (0..side).flat_map(move |x| [at(x, y); 3])).collect();
-        Image { width: side, height: side, channels: Channels::Rgb, pixels }
-    }
-
-    fn hash(image: &Image) -> PerceptualHash {
-        PerceptualHash::of(image).expect("it is not flat")
-    }
+    use crate::data::thumbnail::tests::picture;
 
     #[test]
     fn one_pixel_makes_another_image() {
@@ -175,39 +123,18 @@ mod tests {
         assert_ne!(content(&image), content(&turned), "the same bytes in another shape");
     }
 
+    /// Of twenty pictures the cut one fits best, as a part of a training image and not the other way round.
     #[test]
-    fn size_and_light_hardly_change_a_hash() {
-        let near = hash(&picture(64, 0)).distance(hash(&picture(90, 0)));
-        assert!(near <= PerceptualHash::NEAR, "{near}");
-        assert!(hash(&picture(64, 0)).distance(hash(&picture(64, 20))) <= PerceptualHash::NEAR);
-    }
-
-    #[test]
-    fn a_mirror_image_is_near_and_told_as_such() {
-        let image = picture(64, 0);
-        let mut pixels = image.pixels.to_vec();
-        pixels.chunks_exact_mut(64 * 3).for_each(|row| row.reverse());
-        let mirrored = Image { pixels: pixels.into(), ..image.clone() };
-        assert!(hash(&image).distance(hash(&mirrored)) > 2 * PerceptualHash::NEAR);
-        let near = hash(&image).nearness(hash(&mirrored)).expect("a mirror image");
-        assert!(near.mirrored && near.places <= 3, "{near}");
-        assert_eq!(hash(&image).nearness(hash(&image)).map(|near| (near.places, near.mirrored)), Some((0, false)));
-        // Turned upside down it is another.
-        let mut pixels = image.pixels.to_vec();
-        pixels.reverse();
-        assert_eq!(hash(&image).nearness(hash(&Image { pixels: pixels.into(), ..image.clone() })), None);
-    }
-
-    #[test]
-    fn a_hash_reads_back_as_itself() {
-        let own = hash(&picture(64, 0));
-        assert_eq!(PerceptualHash::try_from(String::from(own)), Ok(own));
-        assert!(PerceptualHash::try_from("12".to_owned()).is_err());
-    }
-
-    #[test]
-    fn a_flat_image_has_no_hash() {
-        let grey = Image { width: 20, height: 20, channels: Channels::Grey, pixels: vec![77; 400].into() };
-        assert_eq!(PerceptualHash::of(&grey), None);
+    fn the_nearest_image_comes_first_with_how_it_fits() {
+        let thumbnail = |image: &Image| Thumbnail::of(image).expect("it is not flat");
+        let image = picture(100, 0);
+        let others = (0..19).map(|place| Hashes::of(&thumbnail(&image.cut(0, 0, 20 + 2 * place, 30))));
+        let train: Vec<Hashes> = others.chain([Hashes::of(&thumbnail(&image))]).collect();
+        let near = Query::of(&thumbnail(&image.cut(0, 10, 90, 90))).nearest(&train, &|_| true);
+        let (place, fit) = near[0];
+        assert_eq!((near.len(), place, fit.of_train, fit.mirrored), (CANDIDATES, 19, true, false));
+        assert_eq!((fit.part.left, fit.part.side), (0.0, NINE_TENTHS));
+        let without = Query::of(&thumbnail(&image)).nearest(&train, &|place| place != 19);
+        assert!(without.iter().all(|(place, _)| *place != 19));
     }
 }

@@ -5,10 +5,12 @@ mod json;
 mod lock;
 mod regular;
 
+#[cfg(test)]
+pub(crate) use durable::tests::SYNCED;
 pub(crate) use durable::{replace, sync_folder, sync_tree};
 pub(crate) use json::{opened, signed};
 pub(crate) use lock::Lock;
-pub(crate) use regular::{IMAGE, TABLE, open, read, read_text};
+pub(crate) use regular::{IMAGE, RUN, TABLE, open, read, read_run_text, read_text, unpacked};
 
 /// A digest of a file.
 pub(crate) fn digest(bytes: &[u8]) -> String {

@@ -10,6 +10,14 @@ const TEXT: u64 = 64 << 20;
 pub(crate) const IMAGE: u64 = 256 << 20;
 /// As large as a table of numbers may be.
 pub(crate) const TABLE: u64 = 1 << 30;
+/// As large as a file of a run may be: sums of many classes take gigabytes.
+pub(crate) const RUN: u64 = 16 << 30;
+
+/// What so many packed bytes may unpack to, and no more than `most`. Photos and numbers hardly shrink: what is a sixteenth of its
+/// size and large is made to fill memory.
+pub(crate) fn unpacked(packed: u64, most: u64) -> u64 {
+    most.min((16 << 20).max(packed.saturating_mul(16)))
+}
 
 /// A regular file, to be read. Another one is not even opened: a pipe waits for who writes to it.
 pub(crate) fn open(path: &Path) -> io::Result<(File, u64)> {
@@ -38,7 +46,16 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// The text of a regular file of at most [`TEXT`] bytes.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path, TEXT)?)
+    text(read(path, TEXT)?)
+}
+
+/// The text of a file of a run: its answers may be many.
+pub(crate) fn read_run_text(path: &Path) -> io::Result<String> {
+    text(read(path, TABLE)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "expected UTF-8 text, found bytes that are not"))
 }
 
@@ -49,6 +66,12 @@ fn refused(reason: String) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A kilobyte may become 16 MiB, 2 MiB 32, and nothing more than the cap.
+    #[test]
+    fn what_unpacks_to_much_more_is_refused() {
+        assert_eq!([1 << 10, 2 << 20, 1 << 30].map(|packed| unpacked(packed, IMAGE) >> 20), [16, 32, 256]);
+    }
 
     #[test]
     fn only_regular_files_up_to_the_cap_are_read() {

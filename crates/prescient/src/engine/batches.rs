@@ -6,9 +6,11 @@
 use crate::class::Slot;
 use crate::data::{Channels, Normalization, Sample, View};
 use crate::engine::device_cache::{Crops, DeviceCache};
+use crate::engine::loader::pieces;
 use crate::engine::{Batch, Loader, Pass};
 use crate::error::LearnError;
 use crate::protocol::{TaskData, Usage};
+use std::ops::Range;
 use std::sync::Arc;
 use tch::{Device, Kind, Tensor};
 
@@ -71,9 +73,10 @@ impl Preprocessing {
     /// `[count, size]` numbers.
     pub fn upload(&self, bytes: &[u8], count: usize) -> Tensor {
         let (bytes, count) = (Tensor::from_slice(bytes).to_device(self.device), count as i64);
+        let size = i64::from(self.view.size);
         match self.rows {
-            true => numbers(&bytes, count),
-            false => bytes.reshape([count, -1, i64::from(self.view.size), i64::from(self.view.size)]),
+            true => bytes.reshape([count, size * 4]).view_dtype(Kind::Float),
+            false => bytes.reshape([count, self.scale.size()[1], size, size]),
         }
     }
 
@@ -137,6 +140,22 @@ impl DeviceBatch<'_> {
             Pixels::Cached(_, crops) => crops.tensors(),
         };
         pixels.into_iter().chain([&self.targets]).chain(&self.ghosts).collect()
+    }
+
+    /// Some of its images, with some ghosts.
+    pub(crate) fn part(&self, places: Range<usize>, ghosts: Option<Tensor>) -> Self {
+        let (start, count) = (places.start as i64, places.len() as i64);
+        Self {
+            targets: self.targets.narrow(0, start, count),
+            ghosts,
+            slots: self.slots[places.clone()].to_vec(),
+            samples: self.samples[places].to_vec(),
+            pixels: match &self.pixels {
+                Pixels::Bytes(bytes) => Pixels::Bytes(bytes.narrow(0, start, count)),
+                Pixels::Cached(cache, crops) => Pixels::Cached(cache, crops.narrow(start, count)),
+            },
+            input: self.input.clone(),
+        }
     }
 
     /// The same batch in tensors of its own.
@@ -205,29 +224,45 @@ impl TaskBatches {
         pass: Pass,
         batch_size: usize,
     ) -> Batches<'s, DeviceBatch<'a>> {
+        self.pieces(samples, pass, pieces(0..samples.len(), batch_size))
+    }
+
+    /// A part of it: a batch of each of the `pieces`, places in the order in which the whole pass would go.
+    pub fn pieces<'s, 'a: 's>(
+        &'a self,
+        samples: &[Sample],
+        pass: Pass,
+        pieces: Vec<Range<usize>>,
+    ) -> Batches<'s, DeviceBatch<'a>> {
         match &self.cache {
             Some(cache) => {
-                self.data().use_again(Usage::Learn, samples);
-                self.cached(cache, pass.order(samples), pass, batch_size)
+                let ordered = pass.order(samples);
+                pieces.iter().for_each(|piece| self.data().use_again(Usage::Learn, &ordered[piece.clone()]));
+                self.cached(cache, ordered, pass, pieces)
             }
             None => {
-                let batches = self.loader.with_batch_size(batch_size).pass(samples, pass);
+                let batches = self.loader.pieces(samples, pass, pieces);
                 Box::new(batches.map(|batch| Ok(self.on_device(&batch?))))
             }
         }
     }
 
-    /// One pass over the test images of all classes, in order; `cache` has them where they fit on the device.
-    pub fn test<'a>(&'a self, cache: Option<&'a DeviceCache>, batch_size: usize) -> Batches<'a, DeviceTestBatch<'a>> {
+    /// One pass over `part` of the test images of all classes, in order; `cache` has them where they fit on the device.
+    pub fn test<'a>(
+        &'a self,
+        cache: Option<&'a DeviceCache>,
+        batch_size: usize,
+        part: Range<usize>,
+    ) -> Batches<'a, DeviceTestBatch<'a>> {
         match cache {
             Some(cache) => {
                 let test = self.data().test().to_vec();
-                self.data().use_again(Usage::Test, &test);
-                let batches = self.cached(cache, test, Pass::Eval, batch_size);
+                self.data().use_again(Usage::Test, &test[part.clone()]);
+                let batches = self.cached(cache, test, Pass::Eval, pieces(part, batch_size));
                 Box::new(batches.map(|batch| batch.map(DeviceTestBatch)))
             }
             None => {
-                let batches = self.loader.with_batch_size(batch_size).test();
+                let batches = self.loader.with_batch_size(batch_size).test_part(part);
                 Box::new(batches.map(|batch| Ok(DeviceTestBatch(self.on_device(batch?.batch())))))
             }
         }
@@ -238,15 +273,13 @@ impl TaskBatches {
         cache: &'a DeviceCache,
         samples: Vec<Sample>,
         pass: Pass,
-        batch_size: usize,
+        pieces: Vec<Range<usize>>,
     ) -> Batches<'a, DeviceBatch<'a>> {
         let slots: Vec<Slot> = samples.iter().map(|sample| self.data().slot(sample)).collect();
         let targets = self.targets(&slots);
         let crops = cache.crops(&samples, pass, self.input.view);
-        let starts = (0..samples.len()).step_by(batch_size);
         let input = self.input.clone();
-        Box::new(starts.map(move |start| {
-            let end = samples.len().min(start + batch_size);
+        Box::new(pieces.into_iter().map(move |Range { start, end }| {
             let (from, count) = (start as i64, (end - start) as i64);
             Ok(DeviceBatch {
                 targets: targets.narrow(0, from, count),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tch::{Device, Tensor};
+use torch_shim::Gpu;
 
 /// How to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +41,7 @@ impl Default for Compute {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precision {
-    /// `bf16` on a GPU, `fp32` on a CPU.
+    /// `bf16` on a GPU since Ampere, which multiplies in it; else `fp32`.
     #[default]
     Auto,
     /// Single precision.
@@ -71,7 +72,7 @@ impl Compute {
     /// With nothing left open, for images of `size` pixels.
     pub fn on(self, device: Device, size: usize) -> Self {
         let precision = match self.precision {
-            Precision::Auto if device.is_cuda() => Precision::Bf16,
+            Precision::Auto if device.is_cuda() && multiplies_in_bf16(torch_shim::about_gpu(device)) => Precision::Bf16,
             Precision::Auto => Precision::Fp32,
             chosen => chosen,
         };
@@ -82,6 +83,11 @@ impl Compute {
         };
         Self { precision, layout, ..self }
     }
+}
+
+/// Whether a GPU multiplies in bf16; one that does not tell is taken for a new one.
+fn multiplies_in_bf16(gpu: Option<Gpu>) -> bool {
+    gpu.is_none_or(|gpu| gpu.generation >= 8)
 }
 
 /// Whether our kernels take these maps.
@@ -99,6 +105,13 @@ pub fn has_kernels_on(device: Device) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Volta and Turing are 7, Ampere is 8.
+    #[test]
+    fn an_older_gpu_is_not_asked_for_bf16() {
+        let of = |generation| Some(Gpu { generation, free_bytes: 0 });
+        assert_eq!([of(7), of(8), of(9), None].map(multiplies_in_bf16), [false, true, true, true]);
+    }
 
     #[test]
     fn what_is_left_open_depends_on_device_and_size() {

@@ -21,6 +21,11 @@ const MOST: usize = 4 << 30;
 /// So many images are read and brought to the device at a time.
 const PART: usize = 512;
 
+/// Whether so many bytes leave half of what is free, which training needs; a CPU does not tell.
+fn leaves_room(bytes: u64, free: Option<u64>) -> bool {
+    free.is_none_or(|free| bytes <= free / 2)
+}
+
 /// Images of one size on a device.
 #[derive(Debug)]
 pub struct DeviceCache {
@@ -70,7 +75,8 @@ impl DeviceCache {
     ) -> Result<Option<Self>, DataError> {
         let Some(first) = samples.first() else { return Ok(None) };
         let Image { width, height, channels, pixels } = read(first)?;
-        if pixels.len().saturating_mul(samples.len()) > MOST {
+        let bytes = pixels.len().saturating_mul(samples.len());
+        if bytes > MOST || !leaves_room(bytes as u64, torch_shim::about_gpu(device).map(|gpu| gpu.free_bytes)) {
             return Ok(None);
         }
         let same = |image: &Image| (image.width, image.height, image.channels) == (width, height, channels);
@@ -203,6 +209,13 @@ mod tests {
     use crate::scenario::{Order, Scenario};
     use crate::seeds::Seeds;
     use std::sync::Arc;
+
+    /// Images of 4 GiB beside 8 GiB that are free, and beside a little less.
+    #[test]
+    fn images_leave_half_of_a_gpu_to_training() {
+        assert!(leaves_room(4 << 30, Some(8 << 30)) && leaves_room(4 << 30, None));
+        assert!(!leaves_room(4 << 30, Some((8 << 30) - 2)));
+    }
 
     /// Rows of numbers lie there as they are, however they are passed over.
     #[test]

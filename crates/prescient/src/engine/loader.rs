@@ -10,6 +10,7 @@ use crate::error::DataError;
 use crate::protocol::TaskData;
 use crate::seeds::Seeds;
 use rand::seq::SliceRandom;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
@@ -120,9 +121,14 @@ impl Loader {
 
     /// One pass over `samples`, all of which the task must be allowed to learn from.
     pub fn pass(&self, samples: &[Sample], pass: Pass) -> Batches<Batch> {
+        self.pieces(samples, pass, pieces(0..samples.len(), self.batch_size))
+    }
+
+    /// A part of it: a batch of each of the `pieces`, places in the order in which the whole pass would go.
+    pub fn pieces(&self, samples: &[Sample], pass: Pass, pieces: Vec<Range<usize>>) -> Batches<Batch> {
         let samples = pass.order(samples);
         let (data, view) = (self.data.clone(), self.view);
-        self.start(samples, move |sample, place, out| {
+        self.start(samples, pieces, move |sample, place, out| {
             let image = data.training_image(sample)?;
             view.render(&image, pass.crop_params(&view, image.width, image.height, place), out);
             Ok(())
@@ -131,8 +137,14 @@ impl Loader {
 
     /// One pass over the test images of all classes, in order.
     pub fn test(&self) -> impl Iterator<Item = Result<TestBatch, DataError>> + use<> {
+        self.test_part(0..self.data.test().len())
+    }
+
+    /// A part of it.
+    pub fn test_part(&self, part: Range<usize>) -> impl Iterator<Item = Result<TestBatch, DataError>> + use<> {
         let (data, view) = (self.data.clone(), self.view);
-        let batches = self.start(self.data.test().to_vec(), move |sample, _, out| {
+        let pieces = pieces(part, self.batch_size);
+        let batches = self.start(self.data.test().to_vec(), pieces, move |sample, _, out| {
             let image = data.test_image(sample)?;
             view.render(&image, view.eval_crop(image.width, image.height), out);
             Ok(())
@@ -143,17 +155,18 @@ impl Loader {
     fn start(
         &self,
         samples: Vec<Sample>,
+        pieces: Vec<Range<usize>>,
         see: impl Fn(&Sample, usize, &mut Vec<u8>) -> Result<(), DataError> + Send + Sync + 'static,
     ) -> Batches<Batch> {
-        let count = samples.len();
-        let workers = self.threads.min(self.batches(samples.len())).max(1);
-        let (samples, see) = (Arc::new(samples), Arc::new(see));
+        let count = pieces.len();
+        let workers = self.threads.min(count).max(1);
+        let (samples, pieces, see) = (Arc::new(samples), Arc::new(pieces), Arc::new(see));
         let queues = (0..workers).map(|worker| {
             let (sender, receiver) = sync_channel(AHEAD);
-            let (loader, samples, see) = (self.clone(), samples.clone(), see.clone());
+            let (loader, samples, pieces, see) = (self.clone(), samples.clone(), pieces.clone(), see.clone());
             let thread = std::thread::spawn(move || {
-                for number in (worker..loader.batches(samples.len())).step_by(workers) {
-                    let batch = loader.batch(&samples, number, &*see);
+                for piece in pieces.iter().skip(worker).step_by(workers) {
+                    let batch = loader.batch(&samples, piece.clone(), &*see);
                     let failed = batch.is_err();
                     // Nobody listens any more: the pass was given up.
                     if sender.send(batch).is_err() || failed {
@@ -163,12 +176,11 @@ impl Loader {
             });
             Worker { receiver: Some(receiver), thread: Some(thread) }
         });
-        Batches { workers: queues.collect(), next: 0, count: self.batches(count), failed: false }
+        Batches { workers: queues.collect(), next: 0, count, failed: false }
     }
 
-    fn batch(&self, samples: &[Sample], number: usize, see: &See) -> Result<Batch, DataError> {
-        let start = number * self.batch_size;
-        let samples = &samples[start..samples.len().min(start + self.batch_size)];
+    fn batch(&self, samples: &[Sample], piece: Range<usize>, see: &See) -> Result<Batch, DataError> {
+        let (start, samples) = (piece.start, &samples[piece]);
         let (channels, size) = (self.data.channels(), self.view.size as usize);
         let mut pixels = Vec::with_capacity(samples.len() * self.view.bytes(channels));
         for (offset, sample) in samples.iter().enumerate() {
@@ -177,6 +189,11 @@ impl Loader {
         let slots = samples.iter().map(|sample| self.data.slot(sample)).collect();
         Ok(Batch { pixels, channels, size, slots, samples: samples.to_vec() })
     }
+}
+
+/// The places of `part`, so many at a time.
+pub(crate) fn pieces(part: Range<usize>, batch_size: usize) -> Vec<Range<usize>> {
+    part.clone().step_by(batch_size).map(|start| start..part.end.min(start + batch_size)).collect()
 }
 
 struct Worker<T> {

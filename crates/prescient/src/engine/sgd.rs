@@ -52,10 +52,25 @@ impl Sgd {
         let _ = self.rate.shallow_clone().fill_(rate);
     }
 
+    /// What it moves.
+    pub(crate) fn parameters(&self) -> &[Tensor] {
+        &self.parameters
+    }
+
     /// Goes down the gradient of `loss`.
     pub fn step(&self, loss: &Tensor) {
-        torch_shim::clear_gradients(&self.parameters);
+        self.clear();
         loss.backward();
+        self.apply();
+    }
+
+    /// Forgets the gradient.
+    pub(crate) fn clear(&self) {
+        torch_shim::clear_gradients(&self.parameters);
+    }
+
+    /// Goes down the gradient that the parameters have.
+    pub(crate) fn apply(&self) {
         let (momentum, weight_decay) = (self.momentum, self.weight_decay);
         torch_shim::sgd_step(&self.parameters, &self.velocities, &self.rate, momentum, weight_decay, self.max_norm);
     }

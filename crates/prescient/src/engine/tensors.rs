@@ -1,6 +1,7 @@
 //! Tensors by name in a file: safetensors, in single precision, or double where a tensor has it. Read without executing
 //! anything.
 
+use crate::disk;
 use crate::error::RunError;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ pub struct TensorFile {
 impl TensorFile {
     /// Reads the file.
     pub fn open(path: &Path) -> Result<Self, RunError> {
-        Self::from_bytes(path, std::fs::read(path).map_err(RunError::io(path))?)
+        Self::from_bytes(path, disk::read(path, disk::RUN).map_err(RunError::io(path))?)
     }
 
     /// The same from bytes that were read already; `path` is named in errors.
@@ -46,7 +47,7 @@ impl TensorFile {
 
     /// A digest of all of it.
     pub fn digest(&self) -> String {
-        crate::disk::digest(&self.bytes)
+        disk::digest(&self.bytes)
     }
 
     /// The names of its tensors.

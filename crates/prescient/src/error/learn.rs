@@ -1,6 +1,6 @@
 //! Learning that cannot go on.
 
-use crate::error::{DataError, RunError, WeightsError};
+use crate::error::{DataError, ProcessError, RunError, WeightsError};
 
 /// Learning that cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +11,9 @@ pub enum LearnError {
     /// Pretrained weights are not there, or cannot be used.
     #[error(transparent)]
     Weights(#[from] WeightsError),
+    /// Other processes failed.
+    #[error(transparent)]
+    Processes(#[from] ProcessError),
     /// No such device here.
     #[error("there is no CUDA device: {reason}")]
     NoCuda {
@@ -105,6 +108,7 @@ impl LearnError {
         Some(match self {
             Self::Data(error) => return error.hint(),
             Self::Weights(error) => return error.hint(),
+            Self::Processes(error) => return error.hint(),
             Self::NoCuda { .. } => {
                 "use `--device cpu`, or put a CUDA build of libtorch 2.11.0 on the library path".into()
             }

@@ -185,6 +185,9 @@ impl RunError {
 
     pub(super) fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "make room on the disk; a run goes on where it was with `prescient run --resume`".to_owned()
+            }
             Self::Io { .. } => return None,
             Self::Weights(error) => return error.hint(),
             Self::Exists { path } => {

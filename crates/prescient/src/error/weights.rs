@@ -17,6 +17,14 @@ pub enum WeightsError {
     /// Neither a variable nor a home folder says where weights are kept.
     #[error("no place for weights: neither `PRESCIENT_WEIGHTS` nor `XDG_CACHE_HOME` nor `HOME` is set")]
     NoCache,
+    /// A network that nobody means.
+    #[error("the network would have {millions:.0} million weights; expected at most {most:.0} million")]
+    TooLarge {
+        /// About.
+        millions: f64,
+        /// At most.
+        most: f64,
+    },
     /// A name that is none.
     #[error("there are no weights `{name}`; expected {}", listed(known))]
     Unknown {
@@ -109,6 +117,9 @@ impl WeightsError {
                 "is the path right? `prescient weights list` names the weights that can be fetched".into()
             }
             Self::Io { .. } => return None,
+            Self::TooLarge { .. } => {
+                "`model.extractor.width` and `.features` say how large it is: make them smaller".into()
+            }
             Self::NoCache => "set `PRESCIENT_WEIGHTS` to a folder for them".into(),
             Self::Unknown { .. } => {
                 "`prescient weights list` says what each one is; a path to a `.pth` or `.safetensors` file \

@@ -1,14 +1,20 @@
 //! What a model answered, and what that says about it. No tensors, no model: everything comes from the answers.
 
+mod abstain;
 mod likeness;
 pub mod metrics;
+mod promise;
+mod reliability;
 mod scatter;
 pub mod statistics;
 mod trade;
 mod worth;
 
+pub use abstain::{Abstain, Weighed};
 pub use likeness::{Inspection, Likeness};
 pub use metrics::{METRICS, Metric};
+pub use promise::Promise;
+pub use reliability::{BINS, Bin, Reliability, Statement};
 pub use scatter::{Points, Scatter, Zone};
 pub use trade::{Trade, harmonic};
 pub use worth::{Misleading, SourceWorth, Worth};
@@ -45,6 +51,20 @@ pub struct Answers {
     /// What the model itself takes off them when it answers. Chosen without test data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_offset: Option<f32>,
+    /// How probable the model finds what it says. Records of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probabilities: Option<Probabilities>,
+}
+
+/// How probable a model finds what it says of each test image.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probabilities {
+    /// Its answer.
+    pub answer: Vec<f32>,
+    /// That the class is one without photos: the sum over those, for a model that guesses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<f32>,
 }
 
 impl Answers {
@@ -74,6 +94,20 @@ impl Answers {
     /// The model's answers, counted by class.
     pub fn confusion(&self, classes: usize) -> Confusion {
         self.counted(classes, self.own_offset.unwrap_or(0.0))
+    }
+
+    /// That each answer is right, where probabilities are known.
+    pub fn confidences(&self) -> Option<Vec<Statement>> {
+        let is_right = |index: usize| self.answer(index) == self.truth[index];
+        let stated = |(index, probability): (usize, &f32)| (f64::from(*probability), is_right(index));
+        self.probabilities.as_ref().map(|all| all.answer.iter().enumerate().map(stated).collect())
+    }
+
+    /// That each image shows a class without photos, for a model that guesses.
+    pub fn novelties(&self, is_seen: impl Fn(Slot) -> bool) -> Option<Vec<Statement>> {
+        let all = self.probabilities.as_ref().filter(|all| !all.unseen.is_empty())?;
+        let stated = |(probability, truth): (&f32, &Slot)| (f64::from(*probability), !is_seen(*truth));
+        Some(all.unseen.iter().zip(&self.truth).map(stated).collect())
     }
 
     fn counted(&self, classes: usize, offset: f32) -> Confusion {
@@ -172,6 +206,7 @@ impl Run {
                 task.confusion = confusion;
             }
             task.answers.own_offset = None;
+            task.answers.probabilities = None;
         }
         run
     }
@@ -214,7 +249,7 @@ mod tests {
     fn a_model_may_take_something_off_seen_scores() {
         let seen = Best { slots: vec![Slot(1)], scores: vec![0.4] };
         let unseen = Some(Best { slots: vec![Slot(2)], scores: vec![0.35] });
-        let plain = Answers { truth: vec![Slot(1)], seen, unseen, offset: None, own_offset: None };
+        let plain = Answers { truth: vec![Slot(1)], seen, unseen, ..Default::default() };
         let leaning = Answers { own_offset: Some(0.1), ..plain.clone() };
         assert_eq!((plain.answer(0), leaning.answer(0)), (Slot(1), Slot(2)));
         assert_eq!(leaning.uncalibrated(3), Some(plain.confusion(3)));

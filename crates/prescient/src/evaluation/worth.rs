@@ -1,5 +1,6 @@
 //! What class information is worth, and what was chosen because of it.
 
+use crate::evaluation::Abstain;
 use serde::{Deserialize, Serialize};
 
 /// What the closed form found out on photos of seen classes after a task.
@@ -37,6 +38,9 @@ pub struct Worth {
     /// Seen classes whose description leads elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub misleading: Vec<Misleading>,
+    /// What is to be expected of answering only above some confidences, by rising confidence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abstain: Vec<Abstain>,
 }
 
 /// One source of class information by itself.

@@ -6,7 +6,7 @@ use crate::experiment::keys;
 use crate::experiment::recipe::{ImageSettings, Recipe};
 use crate::extractor::ExtractorKind;
 use crate::ghost::GeneratorKind;
-use crate::learner::{Oracle, TargetName};
+use crate::learner::Oracle;
 use crate::loss::{DistillationKind, Pod};
 use toml::Table;
 
@@ -51,10 +51,6 @@ fn check_pretrained(extractor: &ExtractorKind) -> Result<(), RecipeError> {
 }
 
 fn check_ghosts(recipe: &Recipe) -> Result<(), RecipeError> {
-    let chosen_for = recipe.calibrate.target;
-    if !recipe.learner.is_closed_form() && matches!(chosen_for, Some(TargetName::Accuracy | TargetName::Balance)) {
-        return wrong("calibrate.target", "given", "`price` or `none` with the Ghost learner");
-    }
     let ghosts = &recipe.ghosts;
     match (ghosts.oracle, &ghosts.generator) {
         (Oracle::Partial, generator) if *generator != GeneratorKind::Real => {

@@ -15,6 +15,9 @@
 //! finished task, so a run that fails before leaves nothing behind; one that is killed before leaves `RUN.unfinished`, which the
 //! next run into `RUN` takes away. Who writes holds a lock on the folder.
 
+#[cfg(test)]
+mod tests;
+
 use crate::disk::{self, Lock};
 use crate::error::RunError;
 use crate::evaluation::Scatter;
@@ -78,7 +81,8 @@ impl RunFolder {
 
     /// An empty folder at `nursery`, locked. What a killed run left there is taken away, what another program has there is not.
     fn clear(nursery: &Path, path: &Path) -> Result<Lock, RunError> {
-        let made = fs::create_dir_all(nursery).map_err(RunError::io(nursery));
+        // Where nothing can be made, it is called as it was asked for.
+        let made = fs::create_dir_all(nursery).map_err(RunError::io(path));
         let lock = made.and_then(|()| locked(nursery, path))?;
         // Who held it before may have been done in the meantime.
         if path.exists() {
@@ -181,7 +185,7 @@ impl RunFolder {
     /// What task `task` took, where that was noted.
     pub fn spent(&self, task: usize) -> Result<Option<Spent>, RunError> {
         let path = self.task(task).join(TELEMETRY);
-        match fs::read_to_string(&path) {
+        match disk::read_run_text(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             read => Spent::parse(&read.map_err(RunError::io(&path))?, &path).map(Some),
         }
@@ -190,7 +194,7 @@ impl RunFolder {
     /// The features that were kept of task `task` of `record`; none in runs of early versions.
     pub fn scatter(&self, record: &Record, task: usize) -> Result<Option<Scatter>, RunError> {
         let path = self.task(task).join(FEATURES);
-        let bytes = match fs::read(&path) {
+        let bytes = match disk::read(&path, disk::RUN) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(RunError::io(&path))?,
         };
@@ -257,7 +261,7 @@ impl RunFolder {
         let mut text = Line::Start(start.clone()).to_json() + "\n";
         for task in 1..=self.finished() {
             let file = self.task_record(task);
-            text.push_str(&fs::read_to_string(&file).map_err(RunError::io(&file))?);
+            text.push_str(&disk::read_run_text(&file).map_err(RunError::io(&file))?);
         }
         Ok(text)
     }
@@ -265,7 +269,7 @@ impl RunFolder {
     /// The record, where everything in the folder is as it was written; with the tasks that a kill kept from it.
     pub(super) fn checked(&self) -> Result<Record, RunError> {
         let path = self.record();
-        let before = fs::read_to_string(&path).map_err(RunError::io(&path))?;
+        let before = disk::read_run_text(&path).map_err(RunError::io(&path))?;
         let text = self.record_text(&Record::parse(&before, &path)?.start)?;
         let tasks = self.here().join(TASKS);
         let reason = || "what its tasks recorded is not what `record.jsonl` has".to_owned();
@@ -291,14 +295,16 @@ impl RunFolder {
     /// The files that are not as they were written. Those of a model that are not there any more are not among them.
     pub(crate) fn faults(&self, record: &Record) -> Result<Vec<PathBuf>, RunError> {
         let mut faults = Vec::new();
-        if fs::read(self.recipe()).map_err(RunError::io(&self.recipe()))? != record.start.recipe.as_bytes() {
+        if disk::read(&self.recipe(), disk::RUN).map_err(RunError::io(&self.recipe()))?
+            != record.start.recipe.as_bytes()
+        {
             faults.push(self.recipe());
         }
         for task in 1..=record.evaluations().count() {
             let names = record.digests(task).into_iter().flat_map(|digests| digests.files.iter());
             for (name, expected) in names {
                 let path = self.task(task).join(name);
-                let bytes = match fs::read(&path) {
+                let bytes = match disk::read(&path, disk::RUN) {
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                     read => read.map_err(RunError::io(&path))?,
                 };

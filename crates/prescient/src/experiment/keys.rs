@@ -71,6 +71,9 @@ const FORMS: &[&str] = &["nca", "scaled-margin", "scaled-margin-unhinged", "refe
 /// The tables that say how the Ghost learner learns.
 pub(super) const OF_THE_GHOST_LEARNER: &[&str] = &["loss", "train", "finetune", "memory", "ghosts", "complete"];
 
+/// The key of theirs that the closed form has as well, for `real`: an oracle.
+pub(super) const ORACLE_OF_BOTH: &str = "ghosts.generator.kind";
+
 /// Every key.
 pub const KEYS: &[Key] = &[
     key("preset", Choice(&["paper", "tuned"]), "which values fill what the recipe does not say"),
@@ -173,6 +176,12 @@ pub const KEYS: &[Key] = &[
     key("train.lr", NOT_NEGATIVE, "learning rate at the start of a task; it falls along a cosine"),
     key("train.incremental_lr", NOT_NEGATIVE, "the same from the second task on").unset("`train.lr`"),
     key("train.weight_decay", NOT_NEGATIVE, "weight decay, on everything that learns"),
+    key(
+        "train.shards",
+        Whole(1, 1024),
+        "parts of a batch, each with its own BatchNorm statistics; processes share them",
+    )
+    .unset("1"),
     key("train.grad_clip_norm", POSITIVE, "norm to which a longer gradient is scaled down")
         .unset("gradients are not clipped"),
     key("finetune.epochs", Whole(0, EPOCHS), "epochs of the balanced fine-tune; 0 leaves it out"),
@@ -198,7 +207,7 @@ pub const KEYS: &[Key] = &[
     key(
         "ghosts.generator.kind",
         Choice(&["none", "gmmn", "gaussian", "real"]),
-        "where ghosts come from; none: no ghosts",
+        "where ghosts come from; none: no ghosts; real, an oracle, also with closed-form",
     ),
     key("ghosts.generator.epochs", Whole(1, 1_000_000), "epochs after each task").of(&["gmmn"]),
     key("ghosts.generator.lr", NOT_NEGATIVE, "Adam's learning rate").of(&["gmmn"]),
@@ -213,7 +222,7 @@ pub const KEYS: &[Key] = &[
     key(
         "calibrate.max_seen_drop",
         Number(Included(0.0), Excluded(1.0)),
-        "share of right answers on seen training images that may go to future classes; 0: no offset",
+        "price: share of right answers on held-out seen images that may go to future classes",
     ),
     key(
         "compute.precision",

@@ -12,11 +12,15 @@ mod events;
 mod folder;
 pub mod images;
 mod keys;
+mod output;
 mod overrides;
 mod preset;
 mod recipe;
 pub mod recipes;
 pub mod record;
+mod recorder;
+mod resume;
+mod resume_files;
 mod scatter;
 mod summary;
 mod telemetry;
@@ -33,18 +37,22 @@ pub use telemetry::{Spent, StageSeconds};
 
 use crate::class::ClassId;
 use crate::data::{CachedDataset, Dataset, Subset, fingerprint, image_fingerprint};
-use crate::engine::Precision;
-use crate::error::{LearnError, Result, RunError, ScenarioError, While};
-use crate::evaluation::{Inspection, Scatter};
+use crate::disk;
+use crate::engine::{Precision, Processes};
+use crate::error::{LearnError, ProcessError, Result, ScenarioError, While};
 use crate::ghost::GeneratorKind;
-use crate::learner::{ClosedFormLearner, Evaluator, Event, GhostLearner, Learner, LearnerKind, Observer};
+use crate::learner::{
+    ClosedFormLearner, Evaluator, Event, GhostLearner, Learner, LearnerKind, Observer, share_readings,
+};
 use crate::protocol::TaskData;
 use crate::protocol::{FewShots, HeldOut, Sealed};
 use crate::scenario::{Order, Scenario, Split};
 use crate::seeds::Seeds;
 use events::Events;
-use record::{Epoch, Evaluation, FORMAT, Kept, Line, Start};
-use std::collections::BTreeSet;
+use output::Output;
+use record::{FORMAT, Start};
+use recorder::Recorder;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,6 +65,7 @@ pub struct Experiment {
     sealed: Sealed,
     start: Start,
     device: Device,
+    processes: Processes,
 }
 
 impl Experiment {
@@ -108,7 +117,17 @@ impl Experiment {
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),
         };
-        Ok(Self { recipe, sealed: Sealed::new(dataset, scenario), start, device })
+        Ok(Self { recipe, sealed: Sealed::new(dataset, scenario), start, device, processes: Processes::alone() })
+    }
+
+    /// The same as one of several processes, all of which must be about to do the same.
+    pub fn among(self, processes: Processes) -> Result<Self> {
+        processes.agree(&self.about())?;
+        let (shards, count) = (self.recipe.train.shards.unwrap_or(1), processes.count());
+        if !self.recipe.learner.is_closed_form() && !shards.is_multiple_of(count) {
+            return Err(ProcessError::Shards { shards, count }.into());
+        }
+        Ok(Self { processes, ..self })
     }
 
     /// The recipe with nothing left open.
@@ -121,107 +140,32 @@ impl Experiment {
         let mut folder = RunFolder::create(out, &self.start.recipe)?;
         folder.write_record(&self.start)?;
         let events = Events::open(&folder.events(), &self.start.tasks, None)?;
-        self.go_on(&mut folder, self.learner()?, events, stop_after, observer)
+        self.go_on(Some(Output { folder: &mut folder, events }), self.learner()?, 0, stop_after, observer)?;
+        Ok(Record::read(&folder.record())?)
     }
 
-    /// Goes on with the run in `folder` after its last finished task.
-    pub fn resume(
-        path: &Path,
-        device: Device,
-        stop_after: Option<usize>,
-        observer: &mut dyn Observer,
-    ) -> Result<Record> {
-        Self::resume_moved(path, &[], device, stop_after, observer)
+    /// Does its part of a run that process 0 writes.
+    pub fn help(&self, stop_after: Option<usize>, observer: &mut dyn Observer) -> Result<()> {
+        self.go_on(None, self.learner()?, 0, stop_after, observer)
     }
 
-    /// The same where the data lies elsewhere now: `sets` may have `data.path=PATH`, and nothing else. The record stays as it is.
-    pub fn resume_moved(
-        path: &Path,
-        sets: &[String],
-        device: Device,
-        stop_after: Option<usize>,
-        observer: &mut dyn Observer,
-    ) -> Result<Record> {
-        let mut folder = RunFolder::open(path).or_else(|error| RunFolder::open_unfinished(path).ok_or(error))?;
-        folder.lock()?;
-        let (experiment, before) = Self::again(&folder, sets, device)?;
-        if before.start.device != experiment.start.device {
-            let (expected, found) = (before.start.device, experiment.start.device);
-            return Err(RunError::OtherDevice { expected, found }.into());
-        }
-        // A kill may have come between a task and the record.
-        folder.write_record(&before.start)?;
-        let mut learner = experiment.learner()?;
-        let finished = folder.finished();
-        if finished > 0 {
-            learner.load(&folder.task(finished), finished)?;
-            experiment.check_photos(&folder.images(finished))?;
-        }
-        let record = Record::read(&folder.record())?;
-        let events = Events::open(&folder.events(), &record.start.tasks, Some(&record))?;
-        let experiment = Self { start: before.start, ..experiment };
-        experiment.go_on(&mut folder, learner, events, stop_after, observer)
-    }
-
-    /// Compares what the run in `path` imagined after a task, the last that had a future unless given, with test images.
-    pub fn inspect(path: &Path, device: Device, task: Option<usize>) -> Result<Inspection> {
-        let folder = RunFolder::open(path)?;
-        let (experiment, record) = Self::again(&folder, &[], device)?;
-        let last = folder.finished().min(experiment.sealed.scenario().tasks() - 1);
-        let number = task.unwrap_or(last);
-        if number == 0 || number > last {
-            return Err(RunError::NothingToInspect { task: number, last }.into());
-        }
-        let mut learner = experiment.learner()?;
-        learner.load(&folder.task(number), number)?;
-        match learner.inspect(experiment.sealed.scenario().task(number))? {
-            Some(classes) => Ok(Inspection { task: number, classes }),
-            None => {
-                let worth = record.worths().find(|worth| worth.task == number);
-                let reason =
-                    worth.map(|worth| worth.why_not.clone().unwrap_or_else(|| "no class is to come".to_owned()));
-                Err(reason.map_or(RunError::NoGhosts, |reason| RunError::BaseModel { task: number, reason }).into())
-            }
-        }
-    }
-
-    /// The run in `folder`, with the data and the recipe that it began with, and all its files as they were written.
-    fn again(folder: &RunFolder, sets: &[String], device: Device) -> Result<(Self, Record)> {
-        if let Some(set) = sets.iter().find(|set| set.split('=').next().map(str::trim) != Some("data.path")) {
-            return Err(RunError::Fixed { set: set.clone() }.into());
-        }
-        let file = folder.recipe();
-        let before = folder.checked()?;
-        let experiment = Self::new(overridden(&before.start.recipe, &file, sets)?, device)?;
-        let (then, now) = (&before.start, &experiment.start);
-        if then.data != now.data {
-            return Err(RunError::OtherData { expected: then.data.clone(), found: now.data.clone() }.into());
-        }
-        if then.weights != now.weights {
-            let digest =
-                |start: &Start| start.weights.as_ref().map_or_else(String::new, |weights| weights.digest.clone());
-            return Err(RunError::OtherWeights { expected: digest(then), found: digest(now) }.into());
-        }
-        // Not as texts: a run may be older than a key whose default it had all along.
-        let recipe = Recipe::parse(&then.recipe, &file)?;
-        let now_recipe = match sets {
-            [] => experiment.recipe.clone(),
-            _ => Recipe { data: recipe.data.clone(), ..experiment.recipe.clone() },
-        };
-        if recipe != now_recipe || then.classes != now.classes {
-            return Err(RunError::OtherRecipe { path: file }.into());
-        }
-        Ok((experiment, before))
-    }
-
-    /// Whether what the run has kept and was tested on, as the file at `path` lists it, has the same pixels as then.
-    fn check_photos(&self, path: &Path) -> Result<()> {
-        let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
-        let changed = self.sealed.changed(&images::parse(&text, path)?)?;
-        match changed.first() {
-            None => Ok(()),
-            Some(first) => Err(RunError::OtherPhotos { first: first.clone(), count: changed.len() }.into()),
-        }
+    /// What all processes of a run must have in common. Where the data lies is each one's own business.
+    fn about(&self) -> BTreeMap<String, String> {
+        let keys = difference::flat(&self.recipe).into_iter().filter(|(key, _)| !key.ends_with("path"));
+        let mut about: BTreeMap<String, String> = keys.map(|(key, value)| (format!("`{key}`"), value)).collect();
+        let Start { data, images, weights, classes, device, .. } = &self.start;
+        let [train, test] = self.sealed.counts();
+        let classes = disk::short(&disk::digest(classes.join("\n").as_bytes()));
+        let photos = format!("{train} and {test} of them ({data}, {})", images.clone().unwrap_or_default());
+        let weights = weights.as_ref().map_or_else(|| "none".to_owned(), |weights| weights.digest.clone());
+        let facts = [
+            ("the device", device),
+            ("the order of classes", &classes),
+            ("the photos", &photos),
+            ("the weights", &weights),
+        ];
+        about.extend(facts.map(|(what, value)| (what.to_owned(), value.clone())));
+        about
     }
 
     fn learner(&self) -> Result<Box<dyn Learner>> {
@@ -235,9 +179,13 @@ impl Experiment {
         let (recipe, sealed) = (&self.recipe, self.sealed.clone());
         Ok(match recipe.learner {
             LearnerKind::Ghost(_) => {
-                Box::new(GhostLearner::new(recipe.learn_settings(&sealed), sealed, self.seeds(), self.device)?)
+                let mut settings = recipe.learn_settings(&sealed);
+                settings.threads = self.threads();
+                let (processes, seeds) = (self.processes.clone(), self.seeds());
+                Box::new(GhostLearner::among(processes, settings, sealed, seeds, self.device)?)
             }
-            LearnerKind::ClosedForm(_) => Box::new(ClosedFormLearner::new(
+            LearnerKind::ClosedForm(_) => Box::new(ClosedFormLearner::among(
+                self.processes.clone(),
                 recipe.closed_form_settings(&sealed),
                 sealed,
                 self.seeds(),
@@ -249,7 +197,13 @@ impl Experiment {
     fn evaluator(&self) -> Evaluator {
         let ghosts = &self.recipe.ghosts;
         let unit = ghosts.l2_normalize && ghosts.enabled() && ghosts.generator != GeneratorKind::Real;
-        Evaluator::new(self.seeds(), threads(), unit)
+        Evaluator::new(self.seeds(), self.threads(), unit).among(self.processes.clone())
+    }
+
+    /// Threads that read images: this process's share of the machine.
+    fn threads(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        (cores / self.processes.on_this_machine()).max(1)
     }
 
     fn seeds(&self) -> Seeds {
@@ -265,39 +219,45 @@ impl Experiment {
         }
     }
 
+    /// Learns the tasks after `finished`. Where there is a folder, it is written; other processes only take part.
     fn go_on(
         &self,
-        folder: &mut RunFolder,
+        mut out: Option<Output<'_>>,
         mut learner: Box<dyn Learner>,
-        mut events: Events,
+        finished: usize,
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
-    ) -> Result<Record> {
+    ) -> Result<()> {
         let scenario = self.sealed.scenario();
         let last = stop_after.map_or(scenario.tasks(), |stop| stop.min(scenario.tasks()));
         let mut evaluator = self.evaluator();
         observer.on_event(&Event::Started { summary: &self.summary() });
-        for number in folder.finished() + 1..=last {
-            let watching = (&mut events, &mut *observer);
-            let mut watch = (Recorder::new(scenario.arriving()), (Telemetry::start(self.device), watching));
+        for number in finished + 1..=last {
+            let recorder = Recorder::new(scenario.arriving());
             let data = self.open(number, &*learner);
-            learner.keep_in(&folder.partial(number), checkpoint_every());
+            if let Some(out) = &out {
+                learner.keep_in(&out.partial(number), checkpoint_every());
+            }
+            let mut watch = (recorder, (Telemetry::start(self.device), (&mut out, &mut *observer)));
             let predictor = learner.learn(&data, &mut watch).when(|| format!("learn task {number}"))?;
             evaluator.evaluate(&predictor, &data, &mut watch).when(|| format!("evaluate task {number}"))?;
+            share_readings(&self.processes, &data)?;
             let (stages, images) = (data.stages(), data.readings());
             watch.on_event(&Event::Read { task: number, stages: &stages, images: &images });
             let (Recorder { lines, images, scatter, .. }, (telemetry, _)) = watch;
-            events.check()?;
-            let kept = folder::Kept { images: &images, scatter: &scatter, telemetry: &telemetry.finish() };
-            folder.finish(&self.start, number, &lines, &kept, |task| {
-                learner.save(task)?;
-                predictor.save(task)
-            })?;
-            if observer.stops() && number < last {
+            if let Some(out) = &mut out {
+                out.check()?;
+                let kept = folder::Kept { images: &images, scatter: &scatter, telemetry: &telemetry.finish() };
+                out.folder.finish(&self.start, number, &lines, &kept, |task| {
+                    learner.save(task)?;
+                    predictor.save(task)
+                })?;
+            }
+            if self.processes.any(observer.stops())? && number < last {
                 return Err(LearnError::Interrupted { task: number + 1 }.into());
             }
         }
-        Ok(Record::read(&folder.record())?)
+        Ok(())
     }
 }
 
@@ -322,61 +282,4 @@ fn scenario(dataset: &dyn Dataset, order: &Order, split: &Split) -> Result<Scena
 fn checkpoint_every() -> Duration {
     let seconds = std::env::var("PRESCIENT_CHECKPOINT_SECONDS").ok().and_then(|text| text.parse().ok());
     Duration::from_secs(seconds.unwrap_or(30))
-}
-
-/// Threads that read images.
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// Turns what happens into lines of the record.
-struct Recorder {
-    classes: usize,
-    lines: Vec<Line>,
-    /// The file that names each image.
-    images: String,
-    /// What is kept to be drawn.
-    scatter: Scatter,
-}
-
-impl Recorder {
-    fn new(classes: usize) -> Self {
-        Self { classes, lines: Vec::new(), images: String::new(), scatter: Scatter::default() }
-    }
-}
-
-impl Observer for Recorder {
-    fn on_event(&mut self, event: &Event<'_>) {
-        let line = match *event {
-            Event::Epoch { task, stage, epoch, lr, terms, .. } => Line::Epoch(Epoch {
-                task,
-                stage: stage.to_owned(),
-                epoch,
-                lr,
-                terms: terms.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
-            }),
-            Event::Remembered { task, exemplars } => Line::Memory(Kept { task, exemplars: exemplars.to_vec() }),
-            Event::Fitted { worth } => Line::Worth(worth.clone()),
-            Event::Evaluated { task, answers } => Line::Evaluation(Evaluation {
-                task,
-                confusion: answers.confusion(self.classes),
-                answers: answers.clone(),
-            }),
-            Event::Read { task, stages, images } => {
-                self.images = images::to_jsonl(images);
-                Line::Images(images::summary(task, stages, images, &self.images))
-            }
-            Event::Imagined { ghosts, zones, .. } => {
-                (self.scatter.ghosts, self.scatter.zones) = (ghosts.clone(), zones.to_vec());
-                return;
-            }
-            Event::Scattered { scatter, .. } => {
-                let Scatter { ghosts, zones, .. } = std::mem::take(&mut self.scatter);
-                self.scatter = Scatter { ghosts, zones, ..scatter.clone() };
-                return;
-            }
-            Event::Started { .. } | Event::TaskStarted { .. } | Event::StageStarted { .. } | Event::Step => return,
-        };
-        self.lines.push(line);
-    }
 }

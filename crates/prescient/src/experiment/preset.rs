@@ -69,7 +69,7 @@ const TUNED: &[Change] = &[
     change("ghosts.generator.epochs", "250").when("ghosts.generator.kind", &["gmmn"]),
     change("complete.lr", "1e-3"),
     change("complete.batch_size", "1024"),
-    change("calibrate.max_seen_drop", "0.03"),
+    change("calibrate.target", "\"accuracy\""),
 ];
 
 /// The kind of a table that does not name one.
@@ -255,7 +255,7 @@ mod tests {
             tuned.keys().filter(differs).map(|key| format!("{key} = {}", tuned[key])).collect()
         };
         let always = [
-            "calibrate.max_seen_drop = 0.03",
+            "calibrate.target = \"accuracy\"",
             "complete.batch_size = 1024",
             "complete.lr = 0.001",
             "ghosts.l2_normalize = true",

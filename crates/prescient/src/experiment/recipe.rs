@@ -148,6 +148,9 @@ impl Recipe {
         let mut table = Table::try_from(self).expect("a recipe is plain data");
         if self.learner.is_closed_form() {
             table.retain(|key, _| !keys::OF_THE_GHOST_LEARNER.contains(&key));
+            if self.ghosts.generator == GeneratorKind::Real {
+                preset::put(&mut table, keys::ORACLE_OF_BOTH, "real".into());
+            }
         }
         toml::to_string(&table).expect("a recipe is plain data")
     }
@@ -246,6 +249,7 @@ impl Recipe {
             view,
             normalization,
             compute: self.compute,
+            oracle: self.ghosts.generator == GeneratorKind::Real,
         }
     }
 }

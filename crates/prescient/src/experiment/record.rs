@@ -5,7 +5,7 @@
 
 use crate::class::{Slot, Slots};
 use crate::error::RunError;
-use crate::evaluation::{Answers, Confusion, Judged, Run, Worth};
+use crate::evaluation::{Answers, Confusion, Judged, Promise, Run, Worth};
 use crate::experiment::Recipe;
 pub use crate::experiment::digests::Digests;
 use crate::extractor::Provenance;
@@ -28,6 +28,8 @@ pub enum Line {
     Memory(Kept),
     /// What class information was worth, in the closed form.
     Worth(Worth),
+    /// What the Ghost model promises of its guesses, where it chose an offset.
+    Promise(Promise),
     /// What was answered after a task.
     Evaluation(Evaluation),
     /// Which images the task read. Records of early versions have none.
@@ -138,7 +140,7 @@ pub struct Record {
 impl Start {
     /// How many classes arrive: those with images.
     pub fn arriving(&self) -> usize {
-        self.tasks.iter().sum()
+        self.tasks.iter().fold(0, |sum, classes| sum.saturating_add(*classes))
     }
 
     /// Whether both learn the same classes in the same tasks; one may know of more that never arrive.
@@ -192,7 +194,7 @@ impl Line {
 impl Record {
     /// Reads a record file.
     pub fn read(path: &Path) -> Result<Self, RunError> {
-        let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
+        let text = crate::disk::read_run_text(path).map_err(RunError::io(path))?;
         Self::parse(&text, path)
     }
 
@@ -262,6 +264,15 @@ impl Record {
         if arriving > classes {
             return Err("the tasks bring more classes than there are".to_owned());
         }
+        let digests = self.lines.iter().filter_map(|line| match line {
+            Line::Digests(digests) => Some(&digests.files),
+            _ => None,
+        });
+        // Each is read, wherever it is said to lie.
+        let is_plain = |name: &str| Path::new(name).file_name().is_some_and(|file| file == name);
+        if let Some(name) = digests.flat_map(BTreeMap::keys).find(|name| !is_plain(name)) {
+            return Err(format!("expected the name of a file of the task, found `{name}`"));
+        }
         for (index, evaluation) in self.evaluations().enumerate() {
             let answers = &evaluation.answers;
             let count = answers.truth.len();
@@ -298,6 +309,14 @@ impl Record {
     pub fn worths(&self) -> impl Iterator<Item = &Worth> {
         self.lines.iter().filter_map(|line| match line {
             Line::Worth(worth) => Some(worth),
+            _ => None,
+        })
+    }
+
+    /// What the Ghost model promised of its guesses after each task.
+    pub fn promises(&self) -> impl Iterator<Item = &Promise> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Promise(promise) => Some(promise),
             _ => None,
         })
     }

@@ -1,6 +1,7 @@
 //! A convolution and the BatchNorm after it, as torchvision's networks have them.
 
 use crate::extractor::folded::Folded;
+use crate::extractor::layers::{Conv, Then};
 use crate::extractor::normed::{EPSILON, MOMENTUM, normed};
 use tch::nn::init::{FanInOut, NonLinearity, NormalOrUniform};
 use tch::nn::{self, BatchNorm, BatchNormConfig, Path};
@@ -24,6 +25,8 @@ pub(crate) struct ConvNorm {
     weight: Tensor,
     norm: BatchNorm,
     shape: Shape,
+    /// What the names of both begin with among the network's variables.
+    names: [String; 2],
 }
 
 impl ConvNorm {
@@ -37,7 +40,8 @@ impl ConvNorm {
         let weight = convolution.var("weight", &[to, from / groups, kernel, kernel], kaiming);
         let config =
             BatchNormConfig { ws_init: nn::Init::Const(1.0), eps: EPSILON, momentum: MOMENTUM, ..Default::default() };
-        Self { weight, norm: nn::batch_norm2d(norm, to, config), shape }
+        let names = [name(&convolution), name(&norm)];
+        Self { weight, norm: nn::batch_norm2d(norm, to, config), shape, names }
     }
 
     pub(crate) fn forward(&self, x: &Tensor, after: After<'_>, train: bool) -> Tensor {
@@ -52,4 +56,15 @@ impl ConvNorm {
         let Shape { kernel, stride, groups, .. } = self.shape;
         Folded::new(&self.weight, &self.norm, stride, kernel / 2, kind).grouped(groups)
     }
+
+    /// Both as a step of a list.
+    pub(crate) fn layer(&self) -> Conv {
+        let (Shape { kernel, stride, groups, .. }, [name, norm]) = (self.shape, self.names.clone());
+        Conv { name, then: Then::Norm(norm), stride, padding: kernel / 2, groups }
+    }
+}
+
+/// What the names of a path's variables begin with.
+pub(crate) fn name(path: &Path<'_>) -> String {
+    path.components().collect::<Vec<_>>().join(".")
 }

@@ -204,8 +204,11 @@ fn make_room(root: &Path, limit: u64, newest: &Path) -> Result<(), RunError> {
         if total <= limit {
             break;
         }
-        std::fs::remove_file(&path).map_err(RunError::io(&path))?;
-        total -= bytes;
+        match std::fs::remove_file(&path) {
+            // Another process was quicker.
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(RunError::io(&path)(error)),
+            _ => total -= bytes,
+        }
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Features that were computed elsewhere, as they are: `f(x) = x`. Only the classifier and the generator learn.
 
+use crate::extractor::layers::Layers;
 use crate::extractor::{Extractor, Representation};
 use tch::Tensor;
 
@@ -16,5 +17,9 @@ impl Extractor for Net {
 
     fn extract(&self, rows: &Tensor, _train: bool) -> Representation {
         Representation { features: rows.shallow_clone(), stages: Vec::new() }
+    }
+
+    fn layers(&self) -> Option<Layers> {
+        Some(Layers::default())
     }
 }

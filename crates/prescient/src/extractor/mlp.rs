@@ -6,6 +6,7 @@
 //!
 //! There are no maps, so of PODNet's distillation only the part that compares features is left.
 
+use crate::extractor::layers::{Layer, Layers};
 use crate::extractor::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
@@ -55,6 +56,14 @@ impl Extractor for Net {
     fn extract(&self, rows: &Tensor, _train: bool) -> Representation {
         let hidden = self.hidden.forward(rows).relu();
         Representation { features: self.last.forward(&hidden), stages: Vec::new() }
+    }
+
+    fn layers(&self) -> Option<Layers> {
+        let mut layers = Layers::default();
+        let hidden = layers.add(0, Layer::Linear { name: "hidden1".to_owned() });
+        let hidden = layers.add(hidden, Layer::Relu);
+        layers.add(hidden, Layer::Linear { name: "last".to_owned() });
+        Some(layers)
     }
 }
 

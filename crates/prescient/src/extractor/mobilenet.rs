@@ -7,6 +7,7 @@
 
 use crate::extractor::convolution::{ConvNorm, Shape};
 use crate::extractor::folded::Folded;
+use crate::extractor::layers::{Layer, Layers};
 use crate::extractor::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
 use tch::nn::Path;
@@ -139,6 +140,20 @@ impl Extractor for Net {
 
     fn extract(&self, images: &Tensor, train: bool) -> Representation {
         self.forward(images, train)
+    }
+
+    fn layers(&self) -> Option<Layers> {
+        let mut layers = Layers::default();
+        let mut x = layers.conv(0, self.first.layer(), Some(Layer::Relu6));
+        for block in &self.blocks {
+            let inner = block.expand.as_ref().map_or(x, |expand| layers.conv(x, expand.layer(), Some(Layer::Relu6)));
+            let inner = layers.conv(inner, block.each.layer(), Some(Layer::Relu6));
+            let narrow = layers.conv(inner, block.project.layer(), None);
+            x = if block.around { layers.add(narrow, Layer::Add { other: x }) } else { narrow };
+        }
+        x = layers.conv(x, self.last.layer(), Some(Layer::Relu6));
+        layers.add(x, Layer::Mean);
+        Some(layers)
     }
 
     fn folded(&self, kind: Kind) -> Option<Box<dyn Extractor>> {

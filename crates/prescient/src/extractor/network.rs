@@ -2,6 +2,7 @@
 
 use crate::engine::{Compute, Layout, Precision, TensorFile, with_seed};
 use crate::error::{RunError, WeightsError};
+use crate::extractor::layers::Layers;
 use crate::extractor::{Extractor, ExtractorKind, Representation, torchscript};
 use std::collections::BTreeMap;
 use tch::nn::VarStore;
@@ -53,6 +54,7 @@ impl Network {
         device: Device,
         seed: i64,
     ) -> Result<Self, WeightsError> {
+        kind.check_size(channels, size)?;
         let mut network = Self::new(kind, channels, size, compute, device, seed);
         network.kind.load_into(network.variables())?;
         network.open()?;
@@ -175,6 +177,11 @@ impl Network {
         }
     }
 
+    /// What it computes, step by step, with the names of [`variables`](Self::variables); none for an exported network.
+    pub(crate) fn layers(&self) -> Option<Layers> {
+        self.extractor.layers()
+    }
+
     /// A digest of its weights: two networks of one kind with the same digest see the same.
     pub fn digest(&self) -> Result<blake3::Hash, tch::TchError> {
         let mut hasher = blake3::Hasher::new();
@@ -205,6 +212,11 @@ impl Network {
     /// What learns, in a fixed order.
     pub fn parameters(&self) -> Vec<Tensor> {
         self.variables().into_values().filter(Tensor::requires_grad).collect()
+    }
+
+    /// What BatchNorm keeps of all batches, in a fixed order.
+    pub(crate) fn statistics(&self) -> Vec<Tensor> {
+        self.variables().into_iter().filter(|(name, _)| name.contains("running_")).map(|(_, tensor)| tensor).collect()
     }
 
     /// Everything that makes the network, by name: weights and BatchNorm's statistics.

@@ -3,6 +3,7 @@
 //! Names of weights are torchvision's, so that its weights load.
 
 use crate::extractor::folded::{self, Folded};
+use crate::extractor::layers::{Conv, Layer, Layers, Then};
 use crate::extractor::normed::{EPSILON, MOMENTUM, normed};
 use crate::extractor::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
@@ -89,6 +90,11 @@ impl Convolution {
     fn forward(self, x: &Tensor, weights: &Weights) -> Tensor {
         x.conv2d(&weights.0[self.number], None::<Tensor>, self.stride, self.padding, 1, 1)
     }
+
+    /// It and its norm as a step of a list, by the names of their variables.
+    fn layer(self, name: String, norm: String) -> Conv {
+        Conv { name, then: Then::Norm(norm), stride: self.stride, padding: self.padding, groups: 1 }
+    }
 }
 
 fn batch_norm(path: Path<'_>, channels: i64, weight: f64) -> nn::BatchNorm {
@@ -133,6 +139,20 @@ impl Block {
         };
         let after = After { around: Some(&around), relu: self.relu, pool: false };
         normed(&self.norms[1], &self.convolutions[1].forward(&inner, weights), after, train)
+    }
+
+    /// Adds it to a list, after result `x`; the names of its variables begin with `name`.
+    fn write(&self, layers: &mut Layers, x: usize, name: &str) -> usize {
+        let part =
+            |part: usize| self.convolutions[part - 1].layer(format!("{name}.conv{part}"), format!("{name}.bn{part}"));
+        let inner = layers.conv(x, part(1), Some(Layer::Relu));
+        let around = self.shortcut.as_ref().map_or(x, |(convolution, _)| {
+            let [name, norm] = ["0", "1"].map(|place| format!("{name}.downsample.{place}"));
+            layers.conv(x, convolution.layer(name, norm), None)
+        });
+        let inner = layers.conv(inner, part(2), None);
+        let sum = layers.add(inner, Layer::Add { other: around });
+        if self.relu { layers.add(sum, Layer::Relu) } else { sum }
     }
 }
 
@@ -187,6 +207,21 @@ impl Extractor for Net {
             stages.push(x.shallow_clone());
         }
         Representation { features: x.mean_dim([2i64, 3].as_slice(), false, Kind::Float), stages }
+    }
+
+    fn layers(&self) -> Option<Layers> {
+        let mut layers = Layers::default();
+        let mut x = layers.conv(0, self.stem.layer("conv1".to_owned(), "bn1".to_owned()), Some(Layer::Relu));
+        if self.settings.stem != Stem::Tiny {
+            x = layers.add(x, Layer::MaxPool { kernel: 3, stride: 2, padding: 1 });
+        }
+        for (stage, blocks) in self.stages.iter().enumerate() {
+            for (number, block) in blocks.iter().enumerate() {
+                x = block.write(&mut layers, x, &format!("layer{}.{number}", stage + 1));
+            }
+        }
+        layers.add(x, Layer::Mean);
+        Some(layers)
     }
 
     fn folded(&self, kind: Kind) -> Option<Box<dyn Extractor>> {

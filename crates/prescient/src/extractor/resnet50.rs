@@ -7,6 +7,7 @@
 
 use crate::extractor::convolution::{ConvNorm, Shape};
 use crate::extractor::folded;
+use crate::extractor::layers::{Layer, Layers};
 use crate::extractor::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
 use tch::nn::Path;
@@ -102,6 +103,23 @@ impl Extractor for Net {
             stages.push(x.shallow_clone());
         }
         Representation { features: x.mean_dim([2i64, 3].as_slice(), false, Kind::Float), stages }
+    }
+
+    fn layers(&self) -> Option<Layers> {
+        let mut layers = Layers::default();
+        let stem = layers.conv(0, self.stem.layer(), Some(Layer::Relu));
+        let mut x = layers.add(stem, Layer::MaxPool { kernel: 3, stride: 2, padding: 1 });
+        for block in self.stages.iter().flatten() {
+            let around = block.shortcut.as_ref().map_or(x, |shortcut| layers.conv(x, shortcut.layer(), None));
+            let [first, second, third] = &block.convolutions;
+            let inner = layers.conv(x, first.layer(), Some(Layer::Relu));
+            let inner = layers.conv(inner, second.layer(), Some(Layer::Relu));
+            let inner = layers.conv(inner, third.layer(), None);
+            let sum = layers.add(inner, Layer::Add { other: around });
+            x = layers.add(sum, Layer::Relu);
+        }
+        layers.add(x, Layer::Mean);
+        Some(layers)
     }
 
     fn folded(&self, kind: Kind) -> Option<Box<dyn Extractor>> {

@@ -3,6 +3,7 @@
 //! The paper gives no sizes. Ours: 5×5 convolutions of 32 and 64 channels, each with ReLU and 2×2 pooling. POD compares
 //! the outputs of the convolutions before ReLU.
 
+use crate::extractor::layers::{Conv, Layer, Layers, Then};
 use crate::extractor::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
@@ -59,5 +60,17 @@ impl Extractor for Net {
             stages.push(map);
         }
         Representation { features: self.linear.forward(&x.flatten(1, -1)), stages }
+    }
+
+    fn layers(&self) -> Option<Layers> {
+        let (mut layers, mut x) = (Layers::default(), 0);
+        for name in ["conv1", "conv2"] {
+            let conv = Conv { name: name.to_owned(), then: Then::Bias, stride: 1, padding: 2, groups: 1 };
+            x = layers.conv(x, conv, Some(Layer::Relu));
+            x = layers.add(x, Layer::MaxPool { kernel: 2, stride: 2, padding: 0 });
+        }
+        x = layers.add(x, Layer::Flatten);
+        layers.add(x, Layer::Linear { name: "linear".to_owned() });
+        Some(layers)
     }
 }

@@ -79,7 +79,7 @@ impl Net {
     pub(crate) fn open(settings: &TorchScript, channels: i64, size: i64, device: Device) -> Result<Self, WeightsError> {
         let path = settings.file();
         // libtorch would say the same in a page of C++.
-        std::fs::metadata(&path).map_err(WeightsError::io(&path))?;
+        crate::disk::open(&path).map_err(WeightsError::io(&path))?;
         let first_line = |error: tch::TchError| error.to_string().lines().next().unwrap_or_default().to_owned();
         let malformed = |error| WeightsError::Malformed { path: path.clone(), reason: first_line(error) };
         let mut module = CModule::load_on_device(&path, device).map_err(malformed)?;

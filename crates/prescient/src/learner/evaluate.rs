@@ -1,11 +1,12 @@
 //! Asks a predictor for the class of every test image. All classes compete.
 
 use crate::class::{Slot, Slots};
-use crate::engine::{DeviceCache, TaskBatches};
+use crate::engine::{DeviceCache, Processes, TaskBatches};
 use crate::error::LearnError;
-use crate::evaluation::{Answers, Best, Points, Scatter};
+use crate::evaluation::{Answers, Best, Points, Probabilities, Scatter};
 use crate::learner::frozen::{CHUNK, FrozenFeatures};
 use crate::learner::scatter::{Collector, plain, unit};
+use crate::learner::split::{gathered_best, gathered_numbers, gathered_slots};
 use crate::learner::{Event, Observer};
 use crate::predictor::{BATCH_SIZE, HeadKind, Predictor};
 use crate::protocol::{TaskData, Usage};
@@ -27,12 +28,19 @@ pub struct Evaluator {
     cache: Option<Option<DeviceCache>>,
     /// Features that need not be computed again: those of a network that does not change.
     frozen: Option<FrozenFeatures>,
+    /// Who answers for a part of the images each.
+    processes: Processes,
 }
 
 impl Evaluator {
     /// `seeds` choose which features are kept to be drawn; with `unit` they are scaled to length 1.
     pub fn new(seeds: Seeds, threads: usize, unit: bool) -> Self {
-        Self { seeds, threads, unit, cache: None, frozen: None }
+        Self { seeds, threads, unit, cache: None, frozen: None, processes: Processes::alone() }
+    }
+
+    /// The same as one of several processes, each of which answers for a part of the images.
+    pub fn among(self, processes: Processes) -> Self {
+        Self { processes, ..self }
     }
 
     /// The answers for all test images. Of the seen and of the future classes the best is kept with its score.
@@ -45,28 +53,47 @@ impl Evaluator {
         data.enter("evaluate");
         let task = predictor.about().task;
         let calibration = predictor.about().calibration;
-        let mut answers = Answers { offset: calibration.harmonic, own_offset: calibration.own, ..Default::default() };
         let (seen, future) = (predictor.seen().range(), predictor.future().range());
         let all: Vec<Slot> = (0..future.end).map(|slot| Slot(slot as u32)).collect();
-        let mut unseen = Best::default();
-        let mut collector = Collector::new(data, self.seeds);
+        let mut answers = Answers {
+            unseen: (!future.is_empty()).then(Best::default),
+            offset: calibration.harmonic,
+            own_offset: calibration.own,
+            ..Default::default()
+        };
+        let mut probabilities = Probabilities::default();
+        let part = self.part(predictor, data);
+        let mut collector = Collector::new(data, self.seeds).from(part.start);
         let mut take = |features: &Tensor, slots: &[Slot]| -> Result<(), LearnError> {
             collector.take(features, slots)?;
             let scores = predictor.scores(features);
-            answers.truth.extend(slots);
             extend(&mut answers.seen, &scores, seen.clone(), &all)?;
-            if !future.is_empty() {
-                extend(&mut unseen, &scores, future.clone(), &all)?;
+            if let Some(unseen) = &mut answers.unseen {
+                extend(unseen, &scores, future.clone(), &all)?;
+            }
+            for row in Vec::<Vec<f32>>::try_from(scores)? {
+                let found = predictor.probabilities(&row);
+                let answer = answers.answer(probabilities.answer.len());
+                probabilities.answer.push(found[answer.index()]);
+                probabilities
+                    .unseen
+                    .extend(answers.unseen.is_some().then(|| found[future.clone()].iter().sum::<f32>()));
             }
             Ok(())
         };
         match predictor.head().kind() {
-            HeadKind::Cosine => self.look((predictor, data), observer, &mut take)?,
-            HeadKind::Gaussian => self.remember((predictor, data), observer, &mut take)?,
+            HeadKind::Cosine => self.look((predictor, data), part, observer, &mut take)?,
+            HeadKind::Gaussian => self.remember((predictor, data), part, observer, &mut take)?,
         }
-        if !future.is_empty() {
-            answers.unseen = Some(unseen);
-        }
+        answers.truth = data.test().iter().map(|sample| data.slot(sample)).collect();
+        answers.seen = gathered_best(&self.processes, answers.seen)?;
+        answers.unseen = answers.unseen.map(|unseen| gathered_best(&self.processes, unseen)).transpose()?;
+        answers.probabilities = Some(Probabilities {
+            answer: gathered_numbers(&self.processes, probabilities.answer)?,
+            unseen: gathered_numbers(&self.processes, probabilities.unseen)?,
+        });
+        collector.slots = gathered_slots(&self.processes, collector.slots)?;
+        collector.values = gathered_numbers(&self.processes, collector.values)?;
         let scores = answers.unseen.iter().chain([&answers.seen]).flat_map(|best| &best.scores);
         if scores.into_iter().any(|score| !score.is_finite()) {
             return Err(LearnError::Diverged { task });
@@ -77,19 +104,29 @@ impl Evaluator {
         Ok(answers)
     }
 
-    /// Looks at all test images.
+    /// The images that this process answers for: whole batches.
+    fn part(&self, predictor: &Predictor, data: &TaskData) -> Range<usize> {
+        let batch = match predictor.head().kind() {
+            HeadKind::Cosine => BATCH_SIZE,
+            HeadKind::Gaussian => CHUNK,
+        };
+        self.processes.part(data.test().len(), batch)
+    }
+
+    /// Looks at `part` of the test images.
     fn look(
         &mut self,
         (predictor, data): (&Predictor, &TaskData),
+        part: Range<usize>,
         observer: &mut dyn Observer,
         take: &mut Take<'_>,
     ) -> Result<(), LearnError> {
         let batches =
             TaskBatches::for_test(Arc::new(data.clone()), predictor.input().clone(), BATCH_SIZE, self.threads);
         self.fill_cache(predictor, data)?;
-        observer.on_event(&Event::StageStarted { stage: "evaluate", steps: data.test().len().div_ceil(BATCH_SIZE) });
+        observer.on_event(&Event::StageStarted { stage: "evaluate", steps: part.len().div_ceil(BATCH_SIZE) });
         let cache = self.cache.as_ref().and_then(Option::as_ref);
-        for batch in batches.test(cache, BATCH_SIZE) {
+        for batch in batches.test(cache, BATCH_SIZE, part) {
             let batch = batch?;
             take(&predictor.features(batch.batch()), &batch.batch().slots)?;
             observer.on_event(&Event::Step);
@@ -97,21 +134,23 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Looks at those test images that the same network has not looked at before.
+    /// Looks at those images of `part` that the same network has not looked at before.
     fn remember(
         &mut self,
         (predictor, data): (&Predictor, &TaskData),
+        part: Range<usize>,
         observer: &mut dyn Observer,
         take: &mut Take<'_>,
     ) -> Result<(), LearnError> {
         let eye = (predictor.network(), predictor.input());
-        observer.on_event(&Event::StageStarted { stage: "evaluate", steps: data.test().len().div_ceil(CHUNK) });
+        observer.on_event(&Event::StageStarted { stage: "evaluate", steps: part.len().div_ceil(CHUNK) });
         if self.frozen.is_none() {
             self.frozen = Some(FrozenFeatures::open(eye.0, eye.1)?);
         }
         let frozen = self.frozen.as_mut().expect("just opened");
-        let (features, _) = frozen.of(eye, (data, Usage::Test), data.test(), observer)?;
-        let slots: Vec<Slot> = data.test().iter().map(|sample| data.slot(sample)).collect();
+        let samples = &data.test()[part];
+        let (features, _) = frozen.of(eye, (data, Usage::Test), samples, observer)?;
+        let slots: Vec<Slot> = samples.iter().map(|sample| data.slot(sample)).collect();
         for (place, slots) in slots.chunks(BATCH_SIZE).enumerate() {
             let rows = features.narrow(0, (place * BATCH_SIZE) as i64, slots.len() as i64);
             take(&rows.to_device(predictor.device()), slots)?;

@@ -10,6 +10,7 @@ pub mod ghost;
 mod likeness;
 mod observer;
 mod scatter;
+mod split;
 
 pub use closed_form::{ClosedFormLearner, ClosedFormSettings};
 pub use evaluate::Evaluator;
@@ -18,6 +19,7 @@ pub use ghost::{
     Oracle, Reduction, TrainSettings,
 };
 pub use observer::{Event, Observer, Silent};
+pub(crate) use split::share_readings;
 
 use crate::error::{LearnError, RunError};
 use crate::evaluation::Likeness;
@@ -91,6 +93,18 @@ pub enum Target {
     /// No offset.
     #[default]
     None,
+}
+
+impl Target {
+    /// As a recipe names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Accuracy => "accuracy",
+            Self::Balance => "balance",
+            Self::Price(_) => "price",
+            Self::None => "none",
+        }
+    }
 }
 
 /// The same as a recipe names it: `calibrate.target`.

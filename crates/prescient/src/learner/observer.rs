@@ -1,7 +1,7 @@
 //! What happens while a model learns, told to whoever looks on. An observer looks; it cannot touch.
 
 use crate::class::Slot;
-use crate::evaluation::{Answers, Points, Scatter, Worth, Zone};
+use crate::evaluation::{Answers, Points, Promise, Scatter, Worth, Zone};
 use crate::protocol::Reading;
 
 /// Something that happened.
@@ -63,6 +63,11 @@ pub enum Event<'a> {
     Fitted {
         /// What class information is worth.
         worth: &'a Worth,
+    },
+    /// The Ghost model chose an offset.
+    Calibrated {
+        /// What it promises.
+        promise: &'a Promise,
     },
     /// All test images were answered.
     Evaluated {
@@ -127,5 +132,18 @@ impl<O: Observer + ?Sized> Observer for &mut O {
 
     fn stops(&self) -> bool {
         (**self).stops()
+    }
+}
+
+/// One that may not be there.
+impl<O: Observer> Observer for Option<O> {
+    fn on_event(&mut self, event: &Event<'_>) {
+        if let Some(observer) = self {
+            observer.on_event(event);
+        }
+    }
+
+    fn stops(&self) -> bool {
+        self.as_ref().is_some_and(Observer::stops)
     }
 }

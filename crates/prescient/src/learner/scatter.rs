@@ -57,6 +57,13 @@ impl Collector {
         Self { images, slots: Vec::new(), values: Vec::new(), taken: 0, seen: 0 }
     }
 
+    /// The same for the test images from `start` on.
+    pub(super) fn from(mut self, start: usize) -> Self {
+        self.taken = self.images.partition_point(|image| (*image as usize) < start);
+        self.seen = start;
+        self
+    }
+
     /// Takes what was chosen from the next batch: its `features`, `[batch, width]`, and slots.
     pub(super) fn take(&mut self, features: &Tensor, slots: &[Slot]) -> Result<(), LearnError> {
         let Range { start, end } = self.seen..self.seen + slots.len();

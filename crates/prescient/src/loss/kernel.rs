@@ -72,7 +72,7 @@ fn weigh_run(places: &mut [f32], own: f32, others: &[f32], factor: f32, terms: &
     const LANES: usize = 16;
     let (mut kernels, mut weights) = ([0.0f32; LANES], [0.0f32; LANES]);
     // Rounding can leave a distance to oneself just below 0.
-    let apart = |product: f32, other: f32| (own + other - 2.0 * product).max(0.0);
+    let apart = |product: f32, other: f32| at_least(own + other - 2.0 * product, 0.0);
     let whole = places.len() / LANES * LANES;
     let (runs, rest) = places.split_at_mut(whole);
     for (run, others) in runs.chunks_exact_mut(LANES).zip(others.chunks_exact(LANES)) {
@@ -107,6 +107,12 @@ fn weigh_run(places: &mut [f32], own: f32, others: &[f32], factor: f32, terms: &
     (kernel_sum, weight_sum)
 }
 
+/// `x`, and at least `least`. What is no number stays none, where `max` would hide it: a generator that has diverged is to be told.
+#[inline(always)]
+fn at_least(x: f32, least: f32) -> f32 {
+    if x < least { least } else { x }
+}
+
 /// `eˣ` for `x ≤ 0` in single precision, without a branch: many at a time. As `x` falls, so does the last bit that is
 /// right; but then the value is next to nothing.
 ///
@@ -116,7 +122,7 @@ fn exponential(x: f32) -> f32 {
     // Adding it leaves n + 127 in the lowest bits, rounded.
     const SHIFT: f32 = 12_582_912.0 + 127.0;
     // e^−87 is the last before the exponent's bits run out: as good as 0.
-    let power = x.max(-87.0) * std::f32::consts::LOG2_E;
+    let power = at_least(x, -87.0) * std::f32::consts::LOG2_E;
     let shifted = power + SHIFT;
     let rest = power - (shifted - SHIFT);
     let mut value = 1.535_336_2e-4_f32;
@@ -138,6 +144,17 @@ mod tests {
             assert!((found - expected).abs() <= 2.5e-7 * (1.0 - x) * expected, "{x}: {found}, expected {expected}");
         }
         assert!(exponential(-1e9) < 1e-37);
+    }
+
+    /// In the part that goes many at a time, and in the rest.
+    #[test]
+    fn a_product_that_is_no_number_makes_the_loss_none() {
+        for (columns, at) in [(1, 0), (40, 3), (40, 39)] {
+            let mut products = vec![1.0; columns];
+            products[at] = f32::NAN;
+            let Sums { kernels, .. } = weigh(&mut products, (&[1.0], &vec![1.0; columns]), columns, [1.0; 2], &[0.5]);
+            assert!(kernels[0].is_nan() && products[at].is_nan(), "{columns} columns: {kernels:?}");
+        }
     }
 
     /// Samples 1 against 1 and 3: products 1 and 3, squared lengths 1, 1 and 9, so that d = 0 and 4. Rates ¼, ½ (its double)

@@ -60,7 +60,7 @@ impl Predictor {
     pub fn load_on(run: &Path, task: Option<usize>, device: Device) -> Result<Self, RunError> {
         let folder = find(run, task)?;
         let path = folder.join(ABOUT);
-        let text = std::fs::read_to_string(&path).map_err(RunError::io(&path))?;
+        let text = disk::read_run_text(&path).map_err(RunError::io(&path))?;
         let damaged = |reason: String| RunError::Damaged { path: path.clone(), line: None, reason };
         let (about, files) = parse(&text).map_err(damaged)?;
         about.check().map_err(damaged)?;
@@ -73,6 +73,7 @@ impl Predictor {
         };
         let compute = Compute { precision: about.precision, ..Compute::default() };
         let (channels, size) = (about.input.channels.count(), about.input.size as usize);
+        about.extractor.check_size(channels, size).map_err(RunError::Weights)?;
         let mut network = Network::new(about.extractor.clone(), channels, size, compute, device, 0);
         network.read(&open(WEIGHTS)?, EXTRACTOR)?;
         let file = open(HEAD)?;
@@ -95,7 +96,8 @@ impl About {
         if !(1..=4096).contains(&input.size) || !(input.size..=1 << 16).contains(&input.resize) {
             return Err(format!("expected a sensible image size, found {} and {}", input.size, input.resize));
         }
-        if !self.scale.is_finite() || input.normalization.std.iter().any(|std| *std <= 0.0 || !std.is_finite()) {
+        let is_sound = self.scale.is_finite() && self.novelty.is_none_or(|novelty| novelty.is_sound());
+        if !is_sound || input.normalization.std.iter().any(|std| *std <= 0.0 || !std.is_finite()) {
             return Err("expected finite numbers".to_owned());
         }
         Ok(())

@@ -4,19 +4,24 @@
 //!  image ─► crop, normalize ─► f ── h ─► score of each class ─ offset of seen classes ─► softmax with scale η
 //! ```
 //!
-//! The score is cos(h, θ_c) in the Ghost model, a log-likelihood in the closed form. All classes that have a score compete: those that were seen, and, for a model with ghosts, those still to come.
+//! The score is cos(h, θ_c) in the Ghost model, a log-likelihood in the closed form; where that has a [`Novelty`], it is the
+//! logarithm of a probability, and the offset is for answers alone. All classes that have a score compete: those that were seen, and, for a model with ghosts, those still to come.
 
 mod file;
 mod head;
+mod novelty;
 pub(crate) mod place;
 
 pub(crate) use file::{EXTRACTOR, WEIGHTS};
 pub use head::{Gaussian, Head, HeadKind};
+pub use novelty::Novelty;
+pub(crate) use novelty::log_odds;
 
 use crate::class::{Slot, Slots};
 use crate::data::{Channels, Image, Normalization, View};
 use crate::engine::{DeviceBatch, Precision, Preprocessing};
 use crate::error::LearnError;
+use crate::evaluation::Abstain;
 use crate::extractor::{ExtractorKind, Network};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -49,6 +54,9 @@ pub struct About {
     pub head: HeadKind,
     /// `η`: how sure a difference of scores makes it.
     pub scale: f32,
+    /// How scores of classes without photos become probabilities, where those do it in a way of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub novelty: Option<Novelty>,
     /// What is taken off the scores of seen classes.
     pub calibration: Calibration,
     /// What its images go through.
@@ -57,6 +65,10 @@ pub struct About {
     pub extractor: ExtractorKind,
     /// The precision of its products.
     pub precision: Precision,
+    /// What is to be expected of answering only above some confidences, by rising confidence: chosen without test data, where
+    /// the learner can tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abstain: Vec<Abstain>,
 }
 
 /// What is taken off the scores of seen classes. Chosen without test data.
@@ -199,7 +211,17 @@ impl Predictor {
 
     /// The scores of features for all classes, `[batch, classes]`, on the host; nothing is taken off.
     pub(crate) fn scores(&self, features: &Tensor) -> Tensor {
-        no_grad(|| self.head.scores(features).to_device(Device::Cpu).to_kind(Kind::Float))
+        no_grad(|| {
+            let scores = self.head.scores(features).to_device(Device::Cpu).to_kind(Kind::Float);
+            match &self.about.novelty {
+                Some(novelty) if !self.future().is_empty() => {
+                    let (seen, future) = (self.about.seen as i64, self.future().len() as i64);
+                    let (seen, future) = (scores.narrow(1, 0, seen), scores.narrow(1, seen, future));
+                    novelty.log_probabilities(f64::from(self.about.scale), &seen, &future)
+                }
+                _ => scores,
+            }
+        })
     }
 
     /// Answers for images of any size.
@@ -238,17 +260,29 @@ impl Predictor {
         Ok(answers)
     }
 
+    /// Scores of all classes, less the offset of seen ones.
+    fn less_offset(&self, scores: &[f32]) -> Vec<f32> {
+        let offset = self.about.calibration.own.unwrap_or(0.0);
+        let less = |slot: usize| if slot < self.about.seen { offset } else { 0.0 };
+        scores.iter().enumerate().map(|(slot, score)| score - less(slot)).collect()
+    }
+
+    /// How probable each class is, by the scores of all of them, from which nothing has been taken off.
+    pub(crate) fn probabilities(&self, scores: &[f32]) -> Vec<f32> {
+        match self.about.novelty {
+            Some(_) if !self.future().is_empty() => scores.iter().map(|score| score.exp()).collect(),
+            _ => softmax(&self.less_offset(scores), self.about.scale),
+        }
+    }
+
     /// All classes for each feature `[batch, width]`, the most probable first.
     pub(crate) fn ranked(&self, features: &Tensor) -> Result<Vec<Prediction>, LearnError> {
-        let offset = self.about.calibration.own.unwrap_or(0.0);
         let rows = Vec::<Vec<f32>>::try_from(self.scores(features))?;
         let rank = |row: Vec<f32>| {
-            let less = |slot: usize| if slot < self.about.seen { offset } else { 0.0 };
-            let scores: Vec<f32> = row.iter().enumerate().map(|(slot, score)| score - less(slot)).collect();
-            if scores.iter().any(|score| !score.is_finite()) {
+            if row.iter().any(|score| !score.is_finite()) {
                 return Err(LearnError::Diverged { task: self.about.task });
             }
-            let probabilities = softmax(&scores, self.about.scale);
+            let (scores, probabilities) = (self.less_offset(&row), self.probabilities(&row));
             let guess =
                 |slot: usize| Guess { slot: Slot(slot as u32), probability: probabilities[slot], score: scores[slot] };
             let mut guesses: Vec<Guess> = (0..scores.len()).map(guess).collect();

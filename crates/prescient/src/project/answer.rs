@@ -48,6 +48,7 @@ impl Answerer {
             seen,
             head: HeadKind::Gaussian,
             scale: fitted.scale as f32,
+            novelty: fitted.novelty,
             calibration: Calibration { own: fitted.guesses().then_some(fitted.offset as f32), harmonic: None },
             input: Input {
                 channels: settings.channels(),
@@ -57,6 +58,7 @@ impl Answerer {
             },
             extractor: settings.extractor.clone(),
             precision: Default::default(),
+            abstain: fitted.worth.abstain.clone(),
         };
         let predictor = Predictor::new(eye.network().snapshot(), &head, about);
         let held_out = measure(&predictor, album)?;

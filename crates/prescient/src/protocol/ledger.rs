@@ -4,8 +4,8 @@
 //! themselves and not by names, so that an audit can prove it later from the run folder alone.
 
 use crate::class::Slot;
-use crate::data::perceptual_hash::{PerceptualHash, content};
-use crate::data::{Channels, Image, Sample};
+use crate::data::perceptual_hash::content;
+use crate::data::{Channels, Image, Sample, Thumbnail};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -38,9 +38,12 @@ pub struct Reading {
     pub name: String,
     /// A hash of its pixels: two images have the same one if and only if they are the same.
     pub hash: String,
-    /// Its perceptual hash, unless it is grey or flat.
+    /// Its thumbnail, unless it is grey or flat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub perceptual_hash: Option<PerceptualHash>,
+    pub thumbnail: Option<Thumbnail>,
+    /// What early versions wrote in place of a thumbnail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perceptual_hash: Option<String>,
     /// How many bytes its pixels take.
     pub bytes: u64,
     /// The stages in which it was used, in order.
@@ -51,15 +54,15 @@ pub struct Reading {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Trace {
     pub(crate) hash: blake3::Hash,
-    pub(crate) perceptual_hash: Option<PerceptualHash>,
+    pub(crate) thumbnail: Option<Thumbnail>,
     pub(crate) bytes: u64,
 }
 
 impl Trace {
     fn of(image: &Image) -> Self {
-        // Handwritten digits are all near duplicates of each other, and rows of numbers have no hash.
-        let perceptual_hash = if image.channels == Channels::Rgb { PerceptualHash::of(image) } else { None };
-        Self { hash: content(image), perceptual_hash, bytes: image.pixels.len() as u64 }
+        // Handwritten digits are not looked at: they are tens of thousands, and all alike.
+        let thumbnail = if image.channels == Channels::Rgb { Thumbnail::of(image) } else { None };
+        Self { hash: content(image), thumbnail, bytes: image.pixels.len() as u64 }
     }
 }
 
@@ -135,6 +138,12 @@ impl Ledger {
         }
     }
 
+    /// Adds what another process noted of an image.
+    pub(crate) fn add(&self, usage: Usage, sample: &Sample, trace: Trace, stages: &[&'static str]) {
+        self.known().insert(*sample, trace);
+        self.pages().add(usage, sample, trace, stages);
+    }
+
     /// Every image and what it was used for: by use, then in the order of the samples.
     pub(crate) fn uses(&self) -> Vec<(Usage, Sample, Trace, Vec<&'static str>)> {
         let mut uses = self.pages().uses.clone();
@@ -152,6 +161,19 @@ impl Ledger {
 }
 
 impl Pages {
+    /// Notes a use in some stages, beside those that are noted already.
+    fn add(&mut self, usage: Usage, sample: &Sample, trace: Trace, stages: &[&'static str]) {
+        let place = *self.places.entry((usage, *sample)).or_insert_with(|| {
+            self.uses.push((usage, *sample, trace, Vec::new()));
+            self.uses.len() - 1
+        });
+        let order = |stage: &&str| self.stages.iter().position(|other| other == stage);
+        let noted = &mut self.uses[place].3;
+        noted.extend(stages);
+        noted.sort_by_key(order);
+        noted.dedup();
+    }
+
     /// Notes a use in the stage under way; false where the image is not on the page and no trace is given.
     fn note(&mut self, usage: Usage, sample: &Sample, trace: Option<Trace>) -> bool {
         let stage = *self.stages.last().expect("a ledger begins with a stage");

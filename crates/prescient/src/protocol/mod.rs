@@ -4,6 +4,7 @@
 mod few_shots;
 mod held_out;
 mod ledger;
+mod merge;
 mod seal;
 
 pub use few_shots::FewShots;

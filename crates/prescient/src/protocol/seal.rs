@@ -72,6 +72,16 @@ impl Sealed {
         self.dataset.samples(sample.subset).get(sample.index as usize) == Some(sample)
     }
 
+    /// Which training images there are, and of which classes: the images themselves stay sealed.
+    pub fn training_samples(&self) -> &[Sample] {
+        self.dataset.samples(Subset::Train)
+    }
+
+    /// Which samples belong together, by a number that they share.
+    pub fn group(&self, sample: &Sample) -> u64 {
+        self.dataset.group(sample)
+    }
+
     /// How many images there are to learn from and to test on.
     pub fn counts(&self) -> [usize; 2] {
         [Subset::Train, Subset::Test].map(|subset| self.dataset.samples(subset).len())
@@ -139,6 +149,13 @@ impl TaskData {
         samples.iter().filter(|sample| self.present.contains(self.slot(sample))).copied().collect()
     }
 
+    /// The same, in an order in which several processes can split them: files of their own for each.
+    pub fn present_by_shelf(&self) -> Vec<Sample> {
+        let mut present = self.present();
+        present.sort_by_key(|sample| self.sealed.dataset.shelf(sample));
+        present
+    }
+
     /// The training samples of classes still to come: none, unless an oracle asks.
     pub fn future_of_an_oracle(&self) -> Vec<Sample> {
         let samples = self.sealed.dataset.samples(Subset::Train).iter();
@@ -194,6 +211,11 @@ impl TaskData {
         }
     }
 
+    /// What was read so far.
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
     /// A stage of the task's plan begins: what is read from now on is read in it.
     pub fn enter(&self, stage: &'static str) {
         self.ledger.enter(stage);
@@ -217,14 +239,15 @@ impl TaskData {
     /// Every image that was read so far, what for and when: by use, by slot, by name.
     pub fn readings(&self) -> Vec<Reading> {
         let reading = |(usage, sample, trace, stages): (Usage, Sample, _, Vec<&str>)| {
-            let Trace { hash, perceptual_hash, bytes } = trace;
+            let Trace { hash, thumbnail, bytes } = trace;
             Reading {
                 usage,
                 slot: self.slot(&sample),
                 class: self.sealed.catalogue().name(sample.class).to_owned(),
                 name: self.name(&sample),
                 hash: hash.to_hex().to_string(),
-                perceptual_hash,
+                thumbnail,
+                perceptual_hash: None,
                 bytes,
                 stages: stages.into_iter().map(String::from).collect(),
             }

@@ -1,6 +1,8 @@
 //! All figures of some runs: those over all of them, and for each kind of run those of one run, task by task.
 
-use crate::report::figure::{Figure, accuracy, classes, confusion, difference, few, losses, map, space, times};
+use crate::report::figure::{
+    Figure, accuracy, classes, confusion, difference, few, losses, map, reliability, space, times,
+};
 use crate::report::runs::{Kind, ReadRun};
 use rayon::prelude::*;
 
@@ -39,11 +41,14 @@ pub enum Aspect {
     Confusion,
     /// Class by class.
     Classes,
+    /// What probabilities promise.
+    Reliability,
 }
 
 impl Aspect {
     /// All, in the order in which they are shown.
-    pub const ALL: [Aspect; 5] = [Aspect::Space, Aspect::Seen, Aspect::Unseen, Aspect::Confusion, Aspect::Classes];
+    pub const ALL: [Aspect; 6] =
+        [Aspect::Space, Aspect::Seen, Aspect::Unseen, Aspect::Confusion, Aspect::Classes, Aspect::Reliability];
 
     /// As a heading.
     pub fn heading(self) -> &'static str {
@@ -53,6 +58,7 @@ impl Aspect {
             Aspect::Unseen => "Features of classes still to come",
             Aspect::Confusion => "Who is taken for whom",
             Aspect::Classes => "Class by class",
+            Aspect::Reliability => "What probabilities promise",
         }
     }
 }
@@ -113,5 +119,6 @@ fn frame(name: &str, run: &ReadRun, task: usize) -> Vec<(Aspect, Figure)> {
     }
     figures.push((Aspect::Confusion, confusion::confusion(name, run, task)));
     figures.push((Aspect::Classes, classes::classes(name, run, task)));
+    figures.extend(reliability::reliability(name, run, task).map(|figure| (Aspect::Reliability, figure)));
     figures
 }

@@ -1,6 +1,6 @@
 //! What runs found, as one JSON document for programs: every metric after every task, and what descriptions were worth.
 
-use crate::evaluation::{METRICS, Run, Worth, metrics};
+use crate::evaluation::{METRICS, Promise, Run, Worth, metrics};
 use crate::experiment::Record;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -38,6 +38,8 @@ struct TaskDocument<'a> {
     kappa: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     worth: Option<&'a Worth>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    promise: Option<&'a Promise>,
 }
 
 /// The document of runs, each with its name.
@@ -70,6 +72,7 @@ fn of_task<'a>(record: &'a Record, run: &Run, task: usize) -> TaskDocument<'a> {
         metrics: METRICS.iter().filter_map(|metric| Some((metric.name(), metric.value(run, task)?))).collect(),
         kappa: worth.and_then(|worth| worth.kappa),
         worth,
+        promise: record.promises().find(|promise| promise.task == task),
     }
 }
 

@@ -9,6 +9,8 @@ mod json;
 mod kinds;
 mod page;
 pub mod paper;
+mod probabilities;
+mod promise;
 mod runs;
 mod side;
 mod tables;

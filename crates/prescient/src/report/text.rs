@@ -2,7 +2,7 @@
 
 use crate::evaluation::{METRICS, Run, metrics};
 use crate::experiment::Record;
-use crate::report::worth;
+use crate::report::{probabilities, promise, worth};
 use std::fmt::Write;
 
 /// The metrics that make the columns of the table of tasks.
@@ -55,8 +55,13 @@ pub fn text(record: &Record) -> String {
         out.push_str("\nguesses at classes still to come\n");
         out.push_str(&table(&guesses(&run)));
     }
-    if let Some(worth) = worth::text(record) {
-        let _ = write!(out, "\n{worth}");
+    let parts = [probabilities::text(&run), worth::text(record), promise::text(record)];
+    for part in parts.into_iter().flatten() {
+        let _ = write!(
+            out,
+            "
+{part}"
+        );
     }
     out.push('\n');
     for metric in METRICS.iter().filter(|metric| !metric.of_one_task()) {

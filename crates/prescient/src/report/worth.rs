@@ -2,7 +2,7 @@
 //! For the terminal and for the page.
 
 use crate::class::Slots;
-use crate::evaluation::{Judged, Run, Worth};
+use crate::evaluation::{Confusion, Judged, Run, Worth};
 use crate::experiment::Record;
 use crate::report::text::table;
 
@@ -19,11 +19,12 @@ pub(super) const LEGEND: &str = "κ: a description is worth so many photos of it
 const COLUMNS: [&str; 9] =
     ["task", "described by", "κ", "left-out error", "answers", "all, expected", "found", "seen, expected", "found"];
 
-/// What there is to say of a run, where the closed form learned it.
+/// What there is to say of a run: a table and some sentences.
+#[derive(Debug, PartialEq)]
 pub(super) struct Said {
-    /// A row a task, and one for each source where there are several; none where nothing describes classes.
+    /// The head and a row a task, with more below it where there are several sources; none where there is nothing to show.
     pub(super) rows: Vec<Vec<String>>,
-    /// Why the base model answers, and whose description misleads, a sentence each.
+    /// Why guesses are left out, and whose description misleads, a sentence each.
     pub(super) sentences: Vec<String>,
 }
 
@@ -39,32 +40,28 @@ pub(super) fn said(record: &Record) -> Option<Said> {
     if !rows.is_empty() {
         rows.insert(0, COLUMNS.map(String::from).to_vec());
     }
-    let mut sentences = Vec::new();
-    let mut reasons: Vec<(&str, Vec<usize>)> = Vec::new();
-    for worth in &worths {
-        let Some(reason) = worth.why_not.as_deref() else { continue };
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, tasks)) => tasks.push(worth.task),
-            None => reasons.push((reason, vec![worth.task])),
-        }
-    }
-    for (reason, tasks) in reasons {
-        sentences.push(format!("After {} the base model answers: {reason}.", listed(&tasks)));
-    }
+    let reason = |worth: &&Worth| Some((worth.why_not.clone()?, worth.task));
+    let mut sentences = reasons("the base model answers", worths.iter().filter_map(reason));
     sentences.extend(misleading(last));
     Some(Said { rows, sentences })
 }
 
 /// As a part of the text for the terminal.
 pub(super) fn text(record: &Record) -> Option<String> {
-    let Said { rows, sentences } = said(record)?;
-    let mut out = String::from("what descriptions are worth\n");
-    if !rows.is_empty() {
-        out.push_str(&table(&rows));
-        out.push_str(&wrapped(LEGEND));
+    Some(said(record)?.text("what descriptions are worth", LEGEND))
+}
+
+impl Said {
+    /// As a part of the text for the terminal.
+    pub(super) fn text(&self, title: &str, legend: &str) -> String {
+        let mut out = format!("{title}\n");
+        if !self.rows.is_empty() {
+            out.push_str(&table(&self.rows));
+            out.push_str(&wrapped(legend));
+        }
+        self.sentences.iter().for_each(|sentence| out.push_str(&wrapped(sentence)));
+        out
     }
-    sentences.iter().for_each(|sentence| out.push_str(&wrapped(sentence)));
-    Some(out)
 }
 
 fn of_task(worth: &Worth, run: &Run) -> Vec<Vec<String>> {
@@ -106,18 +103,23 @@ fn of_task(worth: &Worth, run: &Run) -> Vec<Vec<String>> {
 }
 
 /// Points of accuracy with a sign; none of it where it rounds to nothing.
-fn points(share: f64) -> String {
+pub(super) fn points(share: f64) -> String {
     let text = format!("{:+.1}", 100.0 * share);
     if text.ends_with("0.0") && text.len() == 4 { "0.0".to_owned() } else { text }
 }
 
 /// What guessing adds over all classes and over seen ones on test images, against the same model with seen classes alone.
-fn found(judged: &Judged, all: Slots, seen: Slots) -> (Option<f64>, Option<f64>) {
-    let mut without = judged.answers.clone();
-    without.unseen = None;
-    let without = without.confusion(all.len());
+pub(super) fn found(judged: &Judged, all: Slots, seen: Slots) -> (Option<f64>, Option<f64>) {
+    let without = without_guesses(judged, all);
     let gain = |slots: Slots| Some(judged.confusion.accuracy(slots)? - without.accuracy(slots)?);
     (gain(all), gain(seen))
+}
+
+/// What the same model answers where only seen classes compete.
+pub(super) fn without_guesses(judged: &Judged, all: Slots) -> Confusion {
+    let mut without = judged.answers.clone();
+    without.unseen = None;
+    without.confusion(all.len())
 }
 
 fn misleading(last: &Worth) -> Option<String> {
@@ -128,8 +130,20 @@ fn misleading(last: &Worth) -> Option<String> {
     (!named.is_empty()).then(|| format!("Descriptions that mislead: {}{more}.", named.join(", ")))
 }
 
+/// `After task 3 the base model answers: …`, one sentence a reason, with the tasks that it holds for.
+pub(super) fn reasons(what: &str, given: impl Iterator<Item = (String, usize)>) -> Vec<String> {
+    let mut known: Vec<(String, Vec<usize>)> = Vec::new();
+    for (reason, task) in given {
+        match known.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, tasks)) => tasks.push(task),
+            None => known.push((reason, vec![task])),
+        }
+    }
+    known.into_iter().map(|(reason, tasks)| format!("After {} {what}: {reason}.", listed(&tasks))).collect()
+}
+
 /// `task 3`, `tasks 1 and 3` or `every task`.
-fn listed(tasks: &[usize]) -> String {
+pub(super) fn listed(tasks: &[usize]) -> String {
     let names: Vec<String> = tasks.iter().map(usize::to_string).collect();
     match names.split_last() {
         Some((last, [])) => format!("task {last}"),
@@ -139,7 +153,7 @@ fn listed(tasks: &[usize]) -> String {
 }
 
 /// Lines of at most 110 characters.
-fn wrapped(text: &str) -> String {
+pub(super) fn wrapped(text: &str) -> String {
     let (mut out, mut wide) = (String::new(), 0);
     for word in text.split_whitespace() {
         let length = word.chars().count();

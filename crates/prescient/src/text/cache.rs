@@ -20,7 +20,7 @@ fn path(found: &Found, texts: &[String]) -> PathBuf {
 
 /// What was kept of `texts`, if it is whole.
 pub(super) fn read(found: &Found, texts: &[String]) -> Option<Made> {
-    parse(&std::fs::read(path(found, texts)).ok()?, texts.len())
+    parse(&crate::disk::read(&path(found, texts), crate::disk::TABLE).ok()?, texts.len())
 }
 
 /// Keeps embeddings. That they cannot be kept is no harm.

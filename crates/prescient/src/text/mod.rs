@@ -33,7 +33,7 @@ impl TextEncoder {
     /// Reads `model.safetensors` and `tokenizer.json` of a folder.
     pub fn load(folder: &Path) -> Result<Self, DataError> {
         let (model, words) = (folder.join("model.safetensors"), folder.join("tokenizer.json"));
-        let bytes = |path: &Path| std::fs::read(path).map_err(DataError::io(path));
+        let bytes = |path: &Path| crate::disk::read(path, crate::disk::IMAGE).map_err(DataError::io(path));
         let network = Bert::read(&bytes(&model)?, &model)?;
         let mut tokenizer = Tokenizer::from_bytes(bytes(&words)?).map_err(|error| wrong(&words, error.to_string()))?;
         // The file pads to 128 tokens and cuts there; the original cuts at 256.

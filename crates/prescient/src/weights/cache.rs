@@ -80,7 +80,7 @@ pub fn check(weights: &Weights, folder: &Path) -> Result<Found, WeightsError> {
 /// The SHA-256 of a file, as `sha256sum` writes it.
 pub fn sha256(path: &Path) -> Result<String, WeightsError> {
     let mut hasher = Sha256::new();
-    let mut file = std::fs::File::open(path).map_err(WeightsError::io(path))?;
+    let (mut file, _) = crate::disk::open(path).map_err(WeightsError::io(path))?;
     let mut buffer = vec![0; 1 << 16];
     loop {
         match file.read(&mut buffer).map_err(WeightsError::io(path))? {

@@ -128,7 +128,7 @@ fn stored(
             return Err(fault("is cut short"));
         }
         let count = reach(view, held).ok_or_else(|| fault("reaches beyond its numbers"))?;
-        room = room.checked_sub(count).ok_or_else(|| fault("is larger than the file"))?;
+        room = room.checked_sub(count * view.numbers.bytes()).ok_or_else(|| fault("is larger than the file"))?;
         // Counters such as `num_batches_tracked` are no weights.
         if !matches!(view.numbers, Numbers::Whole(_)) {
             found

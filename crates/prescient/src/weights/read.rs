@@ -1,5 +1,6 @@
 //! Tensors by name from a file of weights, whatever its format.
 
+use crate::disk;
 use crate::error::WeightsError;
 use crate::weights::pickle::{Fault, Numbers};
 use crate::weights::pth;
@@ -16,18 +17,11 @@ pub struct Stored {
     pub values: Vec<f32>,
 }
 
-/// The largest file that is read.
-const LARGEST: u64 = 8 << 30;
-
 /// The tensors of a `.safetensors` file or of a `.pth` file, told apart by their first bytes; whole numbers are left out.
 /// Nothing in the file is executed.
 pub fn read(path: &Path) -> Result<BTreeMap<String, Stored>, WeightsError> {
-    let length = std::fs::metadata(path).map_err(WeightsError::io(path))?.len();
-    if length > LARGEST {
-        let reason = format!("it has {length} bytes; expected at most {LARGEST}");
-        return Err(WeightsError::Malformed { path: path.to_owned(), reason });
-    }
-    let bytes = std::fs::read(path).map_err(WeightsError::io(path))?;
+    // The largest that we know of, ResNet50's, has 98 MiB.
+    let bytes = disk::read(path, disk::IMAGE).map_err(WeightsError::io(path))?;
     parsed(&bytes).map_err(|fault| match fault {
         Fault::Malformed(reason) => WeightsError::Malformed { path: path.to_owned(), reason },
         Fault::Code(global) => WeightsError::Code { path: path.to_owned(), global },

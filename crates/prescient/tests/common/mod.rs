@@ -4,7 +4,7 @@
 mod required;
 
 #[allow(unused_imports, reason = "each test uses some of it")]
-pub use required::{real_data, skip};
+pub use required::{fashion_mnist, real_data, skip};
 
 use prescient::audit::audit;
 use prescient::data::{Channels, Dataset, Files, Image, Source, Subset, Synthetic, SyntheticSettings};
@@ -35,6 +35,28 @@ pub fn small_recipe() -> Recipe {
     recipe.data = Source::Synthetic(SyntheticSettings { train: 20, test: 8 }).into();
     recipe
 }
+
+/// A run of the Ghost model with every stage, in seconds.
+pub const GHOST: &str = r#"
+seed = 1
+data = { kind = "synthetic", train = 24, test = 4 }
+scenario.split = "12+6+6"
+model.extractor = { kind = "small-cnn", features = 32, width = 8 }
+memory.per_class = 5
+train = { epochs = 6, batch_size = 32 }
+finetune.epochs = 2
+complete.epochs = 2
+ghosts = { per_class = 20, generator = { kind = "gmmn", epochs = 10, hidden = 32 } }
+"#;
+
+/// The same in closed form.
+pub const CLOSED_FORM: &str = r#"
+seed = 1
+data = { kind = "synthetic", train = 24, test = 4 }
+scenario.split = "12+6+6"
+learner.kind = "closed-form"
+model.extractor = { kind = "small-cnn", features = 32, width = 8 }
+"#;
 
 /// Runs a recipe to its end.
 pub fn run(recipe: Recipe, out: &Path) -> Record {
@@ -69,6 +91,33 @@ pub fn bytes(run: &Path) -> Vec<u8> {
 pub fn terms_of_task_2(record: &Record) -> Vec<String> {
     let epochs = record.epochs().filter(|epoch| epoch.stage == "train" && epoch.task == 2);
     epochs.flat_map(|epoch| epoch.terms.keys().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Every file below a folder, in order.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() { found.extend(files_below(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+/// Everything in two run folders is the same, but for times.
+#[track_caller]
+pub fn assert_same_run(one: &Path, other: &Path) {
+    let names = |run: &Path| -> Vec<PathBuf> {
+        files_below(run).iter().map(|file| file.strip_prefix(run).unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(one), names(other));
+    for name in names(one) {
+        if !name.ends_with("telemetry.json") && !name.ends_with("events.out.tfevents.prescient") {
+            let read = |run: &Path| std::fs::read(run.join(&name)).unwrap();
+            assert!(read(one) == read(other), "`{}` has other bytes", name.display());
+        }
+    }
+    let told = |run: &Path| std::fs::metadata(run.join("events.out.tfevents.prescient")).unwrap().len();
+    assert_eq!(told(one), told(other), "TensorBoard was told something else");
 }
 
 /// What a task kept to be drawn.

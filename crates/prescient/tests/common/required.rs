@@ -1,11 +1,11 @@
-//! What some tests need and not every machine has: a GPU, a browser, real data, pretrained weights. Without it they are skipped, and say so;
-//! `PRESCIENT_REQUIRE=gpu,browser,data,weights` names what must be there, and turns skipping into a failure.
+//! What some tests need and not every machine has: a GPU, a browser, real data, pretrained weights, a Python with onnxruntime or torch. Without it they are skipped, and say so;
+//! `PRESCIENT_REQUIRE=gpu,browser,data,weights,onnxruntime,torch` names what must be there, and turns skipping into a failure.
 #![allow(dead_code, unreachable_pub, missing_docs)]
 
 use std::path::{Path, PathBuf};
 
 /// What can be named.
-const NAMES: [&str; 4] = ["gpu", "browser", "data", "weights"];
+const NAMES: [&str; 6] = ["gpu", "browser", "data", "weights", "onnxruntime", "torch"];
 
 /// Says that the test, or a part of it, is skipped for want of `what`.
 ///
@@ -34,4 +34,11 @@ pub fn real_data(name: &str) -> Option<PathBuf> {
     }
     skip("data", &format!("`{name}` is not below `{}`; PRESCIENT_DATA names another folder", root.display()));
     None
+}
+
+/// Fashion-MNIST: where Debian's package `dataset-fashion-mnist` puts it, else `fashion-mnist` among the real data.
+#[track_caller]
+pub fn fashion_mnist() -> Option<PathBuf> {
+    let packaged = Path::new("/usr/share/datasets/fashion-mnist");
+    if packaged.exists() { Some(packaged.to_owned()) } else { real_data("fashion-mnist") }
 }

@@ -1,17 +1,16 @@
-//! Duplicate images, and near duplicates by perceptual hash.
+//! Duplicate images, and near duplicates by their thumbnails.
 
 use crate::data::Subset;
 use crate::data::check::inventory::{Inventory, Item};
 use crate::data::check::{Finding, Kind};
-use crate::data::perceptual_hash::PerceptualHash;
-use rayon::prelude::*;
-use std::collections::BTreeMap;
+use crate::data::{Seen, Thumbnail, near_duplicates};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is kept of an image that has been read.
 #[derive(Clone, Copy)]
 pub(crate) struct Trace {
     pub(crate) content: [u8; 32],
-    pub(crate) perceptual_hash: Option<PerceptualHash>,
+    pub(crate) thumbnail: Option<Thumbnail>,
 }
 
 /// Every pair worth telling of; `traces` belong to the inventory's items, and are none where an image could not be read.
@@ -57,23 +56,29 @@ fn same(inventory: &Inventory, before: &Item, after: &Item) -> Finding {
     Finding::notice(Kind::Repeated, format!("`{b}` is `{a}` once more, on the same side"))
 }
 
-/// Test images whose perceptual hash is near that of a training image. A hash can be wrong, so these are for a person to judge.
+/// Test images that look like a training image. That may be chance, so these are for a person to judge.
 fn near(inventory: &Inventory, traces: &[Option<Trace>]) -> Vec<Finding> {
-    let on = |subset| {
-        let items = inventory.items.iter().zip(traces).filter(move |(item, _)| item.subset == subset);
-        items.filter_map(|(item, trace)| trace.and_then(|trace| Some((item, trace.content, trace.perceptual_hash?))))
+    let mut classes: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut on = |subset| -> (Vec<&Item>, Vec<[u8; 32]>, Vec<Seen>) {
+        let mut side = (Vec::new(), Vec::new(), Vec::new());
+        for (item, trace) in inventory.items.iter().zip(traces).filter(|(item, _)| item.subset == subset) {
+            if let Some(Trace { content, thumbnail: Some(thumbnail) }) = *trace {
+                let (next, class) = (classes.len(), item.classes.first().map_or("", String::as_str));
+                side.0.push(item);
+                side.1.push(content);
+                side.2.push((thumbnail, *classes.entry(class).or_insert(next)));
+            }
+        }
+        side
     };
-    let train: Vec<_> = on(Subset::Train).collect();
-    let test: Vec<_> = on(Subset::Test).collect();
-    let found = test.par_iter().filter_map(|(item, content, hash)| {
-        let near = train.iter().filter_map(|(other, _, theirs)| Some((hash.nearness(*theirs)?, other)));
-        let (near, nearest) = near.min_by_key(|(near, _)| near.places)?;
-        let is_same = || train.iter().any(|(_, other, _)| other == content);
-        (!is_same()).then(|| {
-            let (a, b) = (inventory.pictures.path(nearest), inventory.pictures.path(item));
-            let what = format!("`{b}` looks like the training image `{a}` ({near})");
-            Finding::notice(Kind::NearDuplicate, what)
-        })
+    let (train, contents, learned) = on(Subset::Train);
+    let (test, own, asked) = on(Subset::Test);
+    let contents: BTreeSet<[u8; 32]> = contents.into_iter().collect();
+    // Those that are the same have been told.
+    let found = near_duplicates(&learned, &asked).into_iter().filter(|near| !contents.contains(&own[near.test]));
+    let told = found.map(|near| {
+        let (a, b) = (inventory.pictures.path(train[near.train]), inventory.pictures.path(test[near.test]));
+        Finding::notice(Kind::NearDuplicate, format!("`{b}` looks like the training image `{a}` ({near})"))
     });
-    found.collect()
+    told.collect()
 }

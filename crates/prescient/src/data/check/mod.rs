@@ -7,8 +7,8 @@ pub(crate) use jpeg::is_cut;
 mod quick;
 
 use crate::data::datasets::apy;
-use crate::data::perceptual_hash::{PerceptualHash, content};
-use crate::data::{Channels, Source};
+use crate::data::perceptual_hash::content;
+use crate::data::{Channels, Source, Thumbnail};
 use crate::error::DataError;
 use duplicates::Trace;
 pub(crate) use inventory::{Inventory, Item, Pictures, warnings};
@@ -194,7 +194,7 @@ fn examine(pictures: &Pictures, item: &Item) -> Result<Trace, Vec<DataError>> {
             return Err(faults);
         }
     }
-    // Handwritten digits are all near duplicates of each other, and rows of numbers have no hash.
-    let perceptual_hash = if image.channels == Channels::Rgb { PerceptualHash::of(&image) } else { None };
-    Ok(Trace { content: *content(&image).as_bytes(), perceptual_hash })
+    // Handwritten digits are not looked at: they are tens of thousands, and all alike.
+    let thumbnail = if image.channels == Channels::Rgb { Thumbnail::of(&image) } else { None };
+    Ok(Trace { content: *content(&image).as_bytes(), thumbnail })
 }

@@ -56,5 +56,5 @@ fn examine(inventory: &Inventory, item: &Item, bytes: &[u8], path: &Path) -> Res
     if !is_jpeg || Image::dimensions(Cursor::new(bytes)).is_none() {
         Image::decode(bytes, Channels::Rgb, path)?;
     }
-    Ok(Trace { content: *blake3::hash(bytes).as_bytes(), perceptual_hash: None })
+    Ok(Trace { content: *blake3::hash(bytes).as_bytes(), thumbnail: None })
 }

@@ -86,6 +86,10 @@ macro_rules! as_the_photos {
             self.photos.name(sample).to_owned()
         }
 
+        fn shelf(&self, sample: &$crate::data::Sample) -> u32 {
+            self.photos.shelf(sample)
+        }
+
         fn channels(&self) -> $crate::data::Channels {
             $crate::data::Channels::Rgb
         }
@@ -129,6 +133,11 @@ impl Photos {
     /// The file of a sample.
     pub(crate) fn name(&self, sample: &Sample) -> &str {
         &self.side(sample.subset).names[sample.index as usize]
+    }
+
+    /// Which shard it lies in.
+    pub(crate) fn shelf(&self, sample: &Sample) -> u32 {
+        self.files.shelf(self.name(sample))
     }
 
     /// The shorter side of each training photo.

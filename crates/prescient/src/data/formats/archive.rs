@@ -3,6 +3,7 @@
 //! What is in it is read once. Each read then has a place of its own in the one open file, so none waits for another
 //! and the archive never has to fit in memory. Nothing is written to disk: a name such as `../../x` can do no harm.
 
+use super::tree;
 use crate::disk;
 use crate::error::DataError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,24 +54,15 @@ impl Archive {
 
     /// What lies in the folder `within` (`""` is the top), whole names; folders end in `/`, listed or not.
     pub(crate) fn children(&self, within: &str) -> Result<BTreeSet<&str>, DataError> {
-        let below = self.names.range(within.to_owned()..).map(|(name, _)| name.as_str());
-        let below: Vec<&str> = below.take_while(|name| name.starts_with(within)).collect();
-        if below.is_empty() && !within.is_empty() {
-            return Err(self.missing(within));
+        match within.is_empty() || tree::has(&self.names, within) {
+            true => Ok(tree::children(&self.names, within)),
+            false => Err(self.missing(within)),
         }
-        let child = |name: &'_ str| match name[within.len()..].find('/') {
-            Some(at) => within.len() + at + 1,
-            None => name.len(),
-        };
-        Ok(below.into_iter().map(|name| &name[..child(name)]).filter(|name| *name != within).collect())
     }
 
     /// Whether there is a file or, if `name` ends in `/`, a folder of that name.
     pub(crate) fn has(&self, name: &str) -> bool {
-        match name.ends_with('/') {
-            true => self.names.range(name.to_owned()..).next().is_some_and(|(first, _)| first.starts_with(name)),
-            false => self.names.contains_key(name),
-        }
+        tree::has(&self.names, name)
     }
 
     fn missing(&self, name: &str) -> DataError {
@@ -93,14 +85,15 @@ impl Archive {
         let mut file = zip.by_index(index).map_err(damaged)?;
         // The archive's word on the size is not to be trusted with memory.
         let mut bytes = Vec::with_capacity(file.size().min(1 << 24) as usize);
-        file.by_ref().take(disk::IMAGE + 1).read_to_end(&mut bytes).map_err(|error| damaged(ZipError::Io(error)))?;
-        match bytes.len() as u64 > disk::IMAGE {
+        let most = disk::unpacked(file.compressed_size(), disk::IMAGE);
+        file.by_ref().take(most + 1).read_to_end(&mut bytes).map_err(|error| damaged(ZipError::Io(error)))?;
+        match bytes.len() as u64 > most {
             true => Err(DataError::Malformed {
                 path: self.path.join(name),
                 line: None,
-                expected: format!("a file that unpacks to at most {} MiB", disk::IMAGE >> 20),
+                expected: format!("a file that unpacks to at most {} MiB", most >> 20),
                 found: "a larger one".to_owned(),
-                hint: "no image is that large: is the archive what it should be?".to_owned(),
+                hint: "no image shrinks to so little: is the archive what it should be? if so, unpack it and name the folder".to_owned(),
             }),
             false => Ok(bytes),
         }
@@ -191,7 +184,7 @@ mod tests {
         (0..300).for_each(|_| writer.write_all(&zeros).expect("zeros"));
         writer.finish().expect("an archive");
         let error = Archive::open(&path).expect("an archive").read("cat/1.jpg").expect_err("too much").to_string();
-        assert!(error.ends_with("expected a file that unpacks to at most 256 MiB, found a larger one"), "{error}");
+        assert!(error.ends_with("expected a file that unpacks to at most 16 MiB, found a larger one"), "{error}");
     }
 
     #[test]

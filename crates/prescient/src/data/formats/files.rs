@@ -1,7 +1,8 @@
-//! The files of a dataset, in a folder or in a zip archive: listed and read alike.
+//! The files of a dataset, in a folder, in a zip archive or in tar shards: listed and read alike.
 
 use crate::data::Image;
 use crate::data::formats::archive::Archive;
+use crate::data::formats::shards::Shards;
 use crate::disk;
 use crate::error::DataError;
 use std::fs;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// What counts as an image, in any case.
 const EXTENSIONS: [&str; 6] = ["jpg", "jpeg", "png", "bmp", "gif", "webp"];
 
-/// A folder or a zip archive. Names have `/` between their parts; those of folders end in one.
+/// A folder, a zip archive, or a folder of tar shards. Names have `/` between their parts; those of folders end in one.
 pub struct Files {
     path: PathBuf,
     store: Store,
@@ -23,14 +24,17 @@ pub struct Files {
 enum Store {
     Directory,
     Archive(Archive),
+    Shards(Shards),
 }
 
 impl Files {
-    /// Opens a folder or a zip archive.
+    /// Opens a folder, of tar shards or of other files, or a zip archive.
     pub fn open(path: &Path) -> Result<Self, DataError> {
         let kind = fs::metadata(path).map_err(DataError::io(path))?;
-        let store =
-            if kind.is_dir() { Store::Directory } else { Store::Archive(Archive::open(path).map_err(neither_nor)?) };
+        let store = match kind.is_dir() {
+            true => Shards::find(path)?.map_or(Store::Directory, Store::Shards),
+            false => Store::Archive(Archive::open(path).map_err(neither_nor)?),
+        };
         Ok(Self { path: path.to_owned(), store, top: String::new() })
     }
 
@@ -62,6 +66,10 @@ impl Files {
                 let children = archive.children(&format!("{}{within}", self.top))?;
                 children.into_iter().map(|name| name[self.top.len()..].to_owned()).collect()
             }
+            Store::Shards(shards) => {
+                let children = shards.children(&format!("{}{within}", self.top));
+                children.into_iter().map(|name| name[self.top.len()..].to_owned()).collect()
+            }
         };
         names.sort();
         Ok(names)
@@ -73,6 +81,7 @@ impl Files {
             (Store::Directory, true) => self.path(name).is_dir(),
             (Store::Directory, false) => self.path(name).is_file(),
             (Store::Archive(archive), _) => archive.has(&format!("{}{name}", self.top)),
+            (Store::Shards(shards), _) => shards.has(&format!("{}{name}", self.top)),
         }
     }
 
@@ -82,6 +91,15 @@ impl Files {
         match &self.store {
             Store::Directory => disk::read(&path, disk::IMAGE).map_err(DataError::io(&path)),
             Store::Archive(archive) => archive.read(&format!("{}{name}", self.top)),
+            Store::Shards(shards) => shards.read(&format!("{}{name}", self.top), &path),
+        }
+    }
+
+    /// Which shard a file lies in, from 0; files that are no shards' are all in one.
+    pub(crate) fn shelf(&self, name: &str) -> u32 {
+        match &self.store {
+            Store::Directory | Store::Archive(_) => 0,
+            Store::Shards(shards) => shards.shelf(&format!("{}{name}", self.top)),
         }
     }
 
@@ -89,9 +107,7 @@ impl Files {
     pub(crate) fn dimensions(&self, name: &str) -> Option<(u32, u32)> {
         match &self.store {
             Store::Directory => Image::dimensions(BufReader::new(disk::open(&self.path(name)).ok()?.0)),
-            Store::Archive(archive) => {
-                Image::dimensions(Cursor::new(archive.read(&format!("{}{name}", self.top)).ok()?))
-            }
+            Store::Archive(_) | Store::Shards(_) => Image::dimensions(Cursor::new(self.read(name).ok()?)),
         }
     }
 

@@ -59,7 +59,8 @@ pub fn read(bytes: &[u8], path: &Path) -> Result<BTreeMap<String, Value>, DataEr
     }
     let mut variables = BTreeMap::new();
     let mut rest = &bytes[128..];
-    let mut left = LARGEST;
+    // A byte of it may become a number of eight.
+    let mut left = crate::disk::unpacked(bytes.len() as u64 / 2, LARGEST);
     while !rest.is_empty() {
         let variable = element(&mut rest).and_then(|(kind, data)| match kind {
             COMPRESSED => {

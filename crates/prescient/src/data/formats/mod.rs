@@ -9,6 +9,13 @@ pub(crate) mod files;
 pub(crate) mod idx;
 pub mod mat;
 pub mod npy;
+#[cfg(feature = "archives")]
+pub(crate) mod shards;
+#[cfg(not(feature = "archives"))]
+#[path = "no_shards.rs"]
+pub(crate) mod shards;
+#[cfg(feature = "archives")]
+mod tree;
 
 pub use files::{Files, is_image};
 pub use idx::Idx;

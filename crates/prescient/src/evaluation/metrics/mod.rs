@@ -3,6 +3,7 @@
 mod accuracy;
 mod average;
 mod guess;
+mod probability;
 mod transfer;
 
 use crate::evaluation::Run;
@@ -44,6 +45,12 @@ pub const METRICS: &[&dyn Metric] = &[
     &guess::UncalibratedSeen,
     &guess::UncalibratedUnseen,
     &guess::ZeroShot,
+    &probability::Error,
+    &probability::AdaptiveError,
+    &probability::UnseenError,
+    &probability::Answered,
+    &probability::Promised,
+    &probability::Right,
     &average::Continual,
     &average::Final,
     &average::AverageIncremental,

@@ -41,7 +41,9 @@ impl Events {
     /// that is not there, or lacks something, is made from the record.
     pub(super) fn open(path: &Path, tasks: &[usize], record: Option<&Record>) -> Result<Self, RunError> {
         let finished = record.map_or(0, |record| record.evaluations().count());
-        let before = std::fs::read(path).ok().and_then(|bytes| Some(bytes[..kept(&bytes, finished)?].to_vec()));
+        let before = crate::disk::read(path, crate::disk::TABLE)
+            .ok()
+            .and_then(|bytes| Some(bytes[..kept(&bytes, finished)?].to_vec()));
         let bytes = before.unwrap_or_else(|| from_record(tasks, record));
         std::fs::write(path, bytes).map_err(RunError::io(path))?;
         let file = OpenOptions::new().append(true).open(path).map_err(RunError::io(path))?;
@@ -140,7 +142,12 @@ fn from_record(tasks: &[usize], record: Option<&Record>) -> Vec<u8> {
                 of_epoch((epoch.task - 1) * of + epoch.epoch, &epoch.stage, epoch.lr, terms)
             }
             Line::Evaluation(evaluation) => of_answers(tasks, evaluation.task, &evaluation.answers),
-            Line::Start(_) | Line::Memory(_) | Line::Worth(_) | Line::Images(_) | Line::Digests(_) => continue,
+            Line::Start(_)
+            | Line::Memory(_)
+            | Line::Worth(_)
+            | Line::Promise(_)
+            | Line::Images(_)
+            | Line::Digests(_) => continue,
         };
         file.extend(frame::framed(&Event::numbers(now, numbers.step, &numbers.values).encode_to_vec()));
     }

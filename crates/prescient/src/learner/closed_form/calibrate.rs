@@ -6,8 +6,8 @@
 
 use super::choose::{Calibrated, Part, Role, choose, right};
 use super::ghosts::Ghosts;
+use super::probabilities::{ENOUGH, Scored};
 use super::stand_ins::{Fold, Played, stand_ins};
-use super::temperature::{ENOUGH, Scored};
 use crate::error::LearnError;
 use crate::learner::Target;
 use rayon::prelude::*;
@@ -135,7 +135,6 @@ pub(super) fn calibrate(
         let class = question.truth[*place];
         many(class) && (question.counts[class] >= 2.0 || kappa > 0.0)
     };
-    let leans = Vec::<f64>::try_from(classes.1)?;
     let mut parts = Vec::new();
     let themselves: Vec<usize> = all.iter().copied().filter(known).collect();
     if !themselves.is_empty() {
@@ -147,14 +146,14 @@ pub(super) fn calibrate(
         played.extend(ghosts.map(|_| (0, unseen as f64)));
         let played = Played { counts: &question.counts, noise: question.noise, players: &players, photos: &played };
         parts.extend(stand_ins(folds, stage.ghosts, classes.1, &played)?);
-        return Ok(choose(&parts, &leans, target));
+        return Ok(choose(parts, target));
     }
     let plays = |place: &usize| question.counts[question.truth[*place]] >= 2.0 && many(question.truth[*place]);
     let cast: Vec<usize> = all.iter().copied().filter(plays).collect();
     if let Some(ghosts) = ghosts.filter(|_| !cast.is_empty()) {
         parts.push(stage.without_photos(&cast, ghosts, unseen as f64)?);
     }
-    Ok(choose(&parts, &leans, target))
+    Ok(choose(parts, target))
 }
 
 /// The classes that can play classes with fewer photos.

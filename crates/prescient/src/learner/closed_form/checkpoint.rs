@@ -25,14 +25,14 @@ struct Class {
 }
 
 /// The upper half of a symmetric matrix, `[width·(width + 1)/2]`, row by row.
-fn upper(matrix: &Tensor) -> Tensor {
+pub(super) fn upper(matrix: &Tensor) -> Tensor {
     let width = matrix.size()[0];
     let places = Tensor::triu_indices(width, width, 0, (Kind::Int64, tch::Device::Cpu));
     matrix.index(&[Some(places.get(0)), Some(places.get(1))])
 }
 
 /// The symmetric matrix of an upper half.
-fn whole(upper: &Tensor, width: i64) -> Tensor {
+pub(super) fn whole(upper: &Tensor, width: i64) -> Tensor {
     let places = Tensor::triu_indices(width, width, 0, (Kind::Int64, tch::Device::Cpu));
     let matrix = Tensor::zeros([width, width], (upper.kind(), tch::Device::Cpu));
     let matrix = matrix.index_put(&[Some(places.get(0)), Some(places.get(1))], upper, false);
@@ -76,7 +76,7 @@ pub(super) fn load(network: &mut Network, folder: &Path) -> Result<Sums, RunErro
     network.read(&TensorFile::open(&folder.join(WEIGHTS))?, EXTRACTOR)?;
     let path = folder.join(CLASSES);
     let damaged = |reason: String| RunError::Damaged { path: path.clone(), line: None, reason };
-    let text = std::fs::read_to_string(&path).map_err(RunError::io(&path))?;
+    let text = crate::disk::read_run_text(&path).map_err(RunError::io(&path))?;
     let classes: Vec<Class> = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
     let file = TensorFile::open(&folder.join(SUMS))?;
     let (width, count) = (network.width() as i64, classes.len() as i64);

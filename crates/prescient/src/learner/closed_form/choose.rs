@@ -1,11 +1,12 @@
 //! Which offset is best, given for which offsets each answer is right.
 
-use super::temperature::{Scored, scale};
+use super::probabilities::Scored;
 use crate::evaluation::harmonic;
 use crate::learner::Target;
 use std::collections::BTreeMap;
 
 /// Features asked about in one part that seen classes play.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
     pub(super) role: Role,
     /// For each feature: the offsets for which its class is the answer, from and to.
@@ -14,7 +15,7 @@ pub(super) struct Part {
     pub(super) truth: Vec<usize>,
     /// How many of all classes this part stands for.
     pub(super) share: f64,
-    /// Some of the features with all their scores, to find out how sure answers may be.
+    /// Some of the features with all their scores, to make probabilities of.
     pub(super) scored: Vec<Scored>,
 }
 
@@ -25,10 +26,10 @@ pub(super) struct Calibrated {
     pub(super) offset: f64,
     /// Over all classes.
     pub(super) accuracy: f64,
-    /// How sure a difference of scores makes it.
-    pub(super) scale: f64,
     /// Part by part.
     parts: Vec<Expected>,
+    /// What was played, to make probabilities of.
+    pub(super) played: Vec<Part>,
 }
 
 /// The accuracy to be expected in one part.
@@ -167,29 +168,30 @@ fn offsets() -> Vec<f64> {
 }
 
 /// Chooses the offset for `target`: the best, once neighbours have smoothed the steps of few photos.
-pub(super) fn choose(parts: &[Part], leans: &[f64], target: Target) -> Calibrated {
+pub(super) fn choose(mut played: Vec<Part>, target: Target) -> Calibrated {
+    let parts = &played;
     let total: f64 = parts.iter().map(|part| part.share).sum();
     let matters = parts.iter().any(|part| part.role != Role::Itself) && target != Target::None;
     let offset = match matters {
-        true => best_offset(parts, target),
+        true => best_offset(parts, &offsets(), target),
         false => 0.0,
     };
-    let scale = scale(parts, leans, offset);
     let expected = |part: &Part| Expected { role: part.role, share: part.share, accuracies: part.accuracies(offset) };
     let parts: Vec<Expected> = parts.iter().map(expected).collect();
     let of = |part: &Expected| part.accuracies.values().sum::<f64>() / part.accuracies.len().max(1) as f64;
     let accuracy = parts.iter().map(|part| part.share * of(part)).sum::<f64>() / total.max(1.0);
-    Calibrated { offset, accuracy, scale, parts }
+    played.iter_mut().for_each(|part| (part.right, part.truth) = Default::default());
+    Calibrated { offset, accuracy, parts, played }
 }
 
-fn best_offset(parts: &[Part], target: Target) -> f64 {
-    let offsets = offsets();
+/// The best of some offsets for `target`.
+pub(super) fn best_offset(parts: &[Part], offsets: &[f64], target: Target) -> f64 {
     let sum = |of: &dyn Fn(&&Part) -> bool| {
         let mut sum = vec![0.0; offsets.len()];
         let of: Vec<&Part> = parts.iter().filter(of).collect();
         let total: f64 = of.iter().map(|part| part.share).sum();
         for part in of {
-            part.curve(&offsets).iter().zip(&mut sum).for_each(|(value, sum)| *sum += part.share / total * value);
+            part.curve(offsets).iter().zip(&mut sum).for_each(|(value, sum)| *sum += part.share / total * value);
         }
         sum
     };
@@ -262,14 +264,14 @@ mod tests {
                 scored: Vec::new(),
             },
         ];
-        let chosen = choose(&parts, &[], Target::Accuracy);
+        let chosen = choose(parts.to_vec(), Target::Accuracy);
         assert!((0.5..1.0).contains(&chosen.offset) && (chosen.accuracy - 0.75).abs() < 1e-12, "{chosen:?}");
-        assert!(choose(&parts, &[], Target::Price(0.01)).offset < 0.2);
-        assert!((0.5..1.0).contains(&choose(&parts, &[], Target::Price(0.5)).offset));
-        assert!((0.5..1.0).contains(&choose(&parts, &[], Target::Balance).offset));
-        assert_eq!(choose(&parts, &[], Target::None).offset, 0.0);
+        assert!(choose(parts.to_vec(), Target::Price(0.01)).offset < 0.2);
+        assert!((0.5..1.0).contains(&choose(parts.to_vec(), Target::Price(0.5)).offset));
+        assert!((0.5..1.0).contains(&choose(parts.to_vec(), Target::Balance).offset));
+        assert_eq!(choose(parts.to_vec(), Target::None).offset, 0.0);
         // Against never guessing: class 0 loses its answer, and the unseen part is won.
-        let base = choose(&parts[..1], &[], Target::None);
+        let base = choose(parts[..1].to_vec(), Target::None);
         let gain = chosen.gain_over(&base);
         assert!((gain.mean - (2.0 * -0.5 + 2.0) / 4.0).abs() < 1e-12 && (gain.seen + 0.5).abs() < 1e-12, "{gain:?}");
     }

@@ -5,12 +5,13 @@ use super::choose::{Calibrated, Gain};
 use super::covariance::{Covariance, Whitening};
 use super::ghosts::Ghosts;
 use super::information::{Information, Likenesses};
+use super::probabilities::{Odds, odds};
 use super::stand_ins::Fold;
 use super::sums::{FOLDS, Sums, fold};
 use crate::error::LearnError;
 use crate::evaluation::{Misleading, SourceWorth, Worth};
 use crate::learner::Target;
-use crate::predictor::Gaussian;
+use crate::predictor::{Gaussian, Novelty};
 use std::collections::HashMap;
 use tch::{Kind, Tensor, no_grad};
 
@@ -27,20 +28,22 @@ const MANY_NUMBERS: usize = 32_000_000;
 pub struct Fitted {
     /// How sure a difference of scores makes it.
     pub scale: f64,
-    /// What is taken off the scores of classes with photos.
+    /// How scores of classes without photos become probabilities, where those are answered with.
+    pub novelty: Option<Novelty>,
+    /// What is taken off the scores of classes with photos, once they are logarithms of probabilities where there is a novelty.
     pub offset: f64,
     /// What was found out on the way.
     pub worth: Worth,
     /// By name: the row of a class in the tensors below.
-    rows: HashMap<String, i64>,
+    pub(super) rows: HashMap<String, i64>,
     pub(super) centre: Tensor,
     pub(super) whiten: Tensor,
     /// The mean squared distance of a photo to the mean of its class, in whitened space.
     pub(super) noise: f64,
     /// In whitened space, `[classes, width]`.
-    means: Tensor,
+    pub(super) means: Tensor,
     /// What is added to scores, beside the offset, `[classes]`.
-    lift: Tensor,
+    pub(super) lift: Tensor,
 }
 
 impl Fitted {
@@ -135,7 +138,7 @@ pub fn fit(sums: &Sums, information: &Information, target: Target) -> Result<Fit
         let (base, guessing) = given.best(target)?;
         let Some(guessing) = guessing else {
             let worth = given.worth(sums, information, &base, None)?;
-            return Ok(given.fitted(base, worth));
+            return given.fitted(base, worth, target);
         };
         let gain = guessing.calibrated.gain_over(&base.calibrated);
         // Ghosts only where the gain to be expected is larger than its error. Where all classes have photos there is less to lose.
@@ -147,9 +150,9 @@ pub fn fit(sums: &Sums, information: &Information, target: Target) -> Result<Fit
         worth.guesses = helps && !given.unseen.is_empty();
         if !helps {
             worth.why_not = (!given.unseen.is_empty()).then(|| NO_GAIN.to_owned());
-            return Ok(given.fitted(base, worth));
+            return given.fitted(base, worth, target);
         }
-        Ok(given.fitted(guessing, worth))
+        given.fitted(guessing, worth, target)
     })
 }
 
@@ -257,7 +260,7 @@ impl<'a> Given<'a> {
         Ok(Tried { shrinkage, whitening, noise: question.noise, ghosts, means, lean, calibrated })
     }
 
-    fn fitted(&self, best: Tried, worth: Worth) -> Fitted {
+    fn fitted(&self, best: Tried, worth: Worth, target: Target) -> Result<Fitted, LearnError> {
         let names = self.seen.iter().chain(&self.unseen);
         let rows = names.enumerate().map(|(row, name)| ((*name).to_owned(), row as i64)).collect();
         let whiten = best.whitening.matrix();
@@ -269,19 +272,23 @@ impl<'a> Given<'a> {
         let seen = self.seen.len() as i64;
         let lift = &best.lean * best.calibrated.offset;
         let unseen = lift.size()[0] - seen;
-        let offset = if unseen > 0 { lift.narrow(0, seen, unseen).mean(Kind::Double).double_value(&[]) } else { 0.0 };
-        let _ = lift.narrow(0, seen, unseen).g_sub_scalar_(offset);
-        Fitted {
-            scale: best.calibrated.scale,
+        let level = if unseen > 0 { lift.narrow(0, seen, unseen).mean(Kind::Double).double_value(&[]) } else { 0.0 };
+        let _ = lift.narrow(0, seen, unseen).g_sub_scalar_(level);
+        let leans = Vec::<f64>::try_from(&best.lean)?;
+        let Calibrated { played, offset, .. } = &best.calibrated;
+        let Odds { scale, novelty, offset, abstain } = odds(played, (&leans, self.seen.len()), *offset, target)?;
+        Ok(Fitted {
+            scale,
+            novelty,
             offset,
-            worth,
+            worth: Worth { abstain, ..worth },
             rows,
             centre,
             whiten,
             noise: best.noise,
             means: best.means - middle.unsqueeze(0),
             lift,
-        }
+        })
     }
 
     fn worth(
@@ -323,6 +330,7 @@ impl<'a> Given<'a> {
             seen_drop: guessed.map(|gain| -gain.seen),
             sources,
             misleading: misleading.unwrap_or_default(),
+            abstain: Vec::new(),
         })
     }
 

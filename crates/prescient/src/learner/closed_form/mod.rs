@@ -17,7 +17,11 @@ mod fit;
 mod ghosts;
 mod information;
 mod inspect;
+mod logistic;
+mod merge;
+mod probabilities;
 mod prospects;
+mod share;
 mod stand_ins;
 mod sums;
 mod temperature;
@@ -28,7 +32,7 @@ pub use prospects::{MORE, Prospect, prospects};
 pub use sums::{ClassSums, Sums};
 
 use crate::data::{Normalization, Sample, View};
-use crate::engine::{Compute, Preprocessing};
+use crate::engine::{Compute, Preprocessing, Processes};
 use crate::error::{LearnError, RunError};
 use crate::evaluation::{Likeness, Worth};
 use crate::extractor::{ExtractorKind, Network};
@@ -39,9 +43,9 @@ use crate::predictor::{About, Calibration, Head, HeadKind, Input, Predictor};
 use crate::protocol::{Sealed, TaskData, Usage};
 use crate::scenario::Task;
 use crate::seeds::Seeds;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
-use tch::{Device, Tensor};
+use tch::Device;
 
 /// How to learn in closed form. There is little to say: what could be chosen is chosen on photos of seen classes.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +60,8 @@ pub struct ClosedFormSettings {
     pub normalization: Normalization,
     /// Speed, not results.
     pub compute: Compute,
+    /// Whether classes still to come are known by their actual photos instead of ghosts: an oracle.
+    pub oracle: bool,
 }
 
 /// Learns in closed form.
@@ -67,6 +73,7 @@ pub struct ClosedFormLearner {
     information: Information,
     features: Option<FrozenFeatures>,
     sums: Sums,
+    processes: Processes,
     /// Always empty: no image is kept.
     memory: Memory,
 }
@@ -74,6 +81,17 @@ pub struct ClosedFormLearner {
 impl ClosedFormLearner {
     /// A model that knows nothing yet but what classes are described by.
     pub fn new(settings: ClosedFormSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Result<Self, LearnError> {
+        Self::among(Processes::alone(), settings, sealed, seeds, device)
+    }
+
+    /// The same as one of several processes, each of which looks at its own photos.
+    pub fn among(
+        processes: Processes,
+        settings: ClosedFormSettings,
+        sealed: Sealed,
+        seeds: Seeds,
+        device: Device,
+    ) -> Result<Self, LearnError> {
         let (channels, size) = (sealed.channels().count(), settings.view.size as usize);
         let first_weights = seeds.number("first weights", 0);
         let (extractor, compute) = (settings.extractor.clone(), settings.compute);
@@ -83,35 +101,46 @@ impl ClosedFormLearner {
         let information = Information::new(sealed.catalogue());
         let sums = Sums::new(network.width(), false);
         let memory = Memory::default();
-        Ok(Self { settings, sealed, network, input, information, features: None, sums, memory })
+        Ok(Self { settings, sealed, network, input, information, features: None, sums, processes, memory })
     }
 
-    /// Adds the photos of the task to the sums.
-    fn add(&mut self, data: &TaskData, observer: &mut dyn Observer) -> Result<(), LearnError> {
+    /// Adds the photos `all` to `sums`: each process reads its part of them.
+    fn add(
+        &mut self,
+        sums: &mut Sums,
+        (data, all): (&TaskData, &[Sample]),
+        observer: &mut dyn Observer,
+    ) -> Result<(), LearnError> {
         data.enter("extract");
-        let samples = data.present();
+        let samples = &all[self.processes.part(all.len(), CHUNK)];
         observer.on_event(&Event::StageStarted { stage: "extract", steps: samples.len().div_ceil(CHUNK) });
         if self.features.is_none() {
             self.features = Some(FrozenFeatures::open(&self.network, &self.input)?);
         }
         let known = self.features.as_mut().expect("just opened");
         let eye = (&self.network, &self.input);
-        let (features, photos) = known.of(eye, (data, Usage::Learn), &samples, observer)?;
-        for (class, rows) in by_class(&samples) {
-            let places: Vec<i64> = rows.iter().map(|&row| row as i64).collect();
-            let photos: Vec<[u8; 32]> = rows.iter().map(|&row| *photos[row].as_bytes()).collect();
-            let name = self.sealed.catalogue().name(class);
-            self.sums.add(name, &features.index_select(0, &Tensor::from_slice(&places)), &photos)?;
-        }
+        let (features, photos) = known.of(eye, (data, Usage::Learn), samples, observer)?;
+        let catalogue = self.sealed.catalogue();
+        let name = |sample: &Sample| catalogue.name(sample.class);
+        let photos: Vec<[u8; 32]> = photos.iter().map(|photo| *photo.as_bytes()).collect();
+        let mut own = Sums::new(self.network.width(), false);
+        own.add_all(&samples.iter().map(name).collect::<Vec<_>>(), &features, &photos)?;
+        let classes: BTreeSet<&str> = all.iter().map(name).collect();
+        let classes: Vec<String> = classes.into_iter().map(str::to_owned).collect();
+        sums.merge(merge::merged(&self.processes, own, &classes)?);
         Ok(())
     }
 
     /// What answers after `task`.
-    fn predictor(&self, task: Task<'_>, fitted: &Fitted) -> Result<Predictor, LearnError> {
+    fn predictor(&self, task: Task<'_>, sums: &Sums, fitted: &Fitted) -> Result<Predictor, LearnError> {
         let ClosedFormSettings { extractor, view, normalization, compute, .. } = &self.settings;
         let (scenario, catalogue) = (task.scenario(), self.sealed.catalogue());
         let classes: Vec<String> = scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect();
-        let competing = if fitted.guesses() { classes.len() } else { task.seen().len() };
+        let competing = match fitted.guesses() {
+            true => classes.len(),
+            // Those that have photos: the seen ones, and for an oracle those to come.
+            false => classes.iter().take_while(|name| sums.classes().contains_key(*name)).count(),
+        };
         let head = Head::Gaussian(fitted.head(&classes[..competing]));
         let about = About {
             task: task.number(),
@@ -119,6 +148,7 @@ impl ClosedFormLearner {
             seen: task.seen().len(),
             head: HeadKind::Gaussian,
             scale: fitted.scale as f32,
+            novelty: fitted.novelty,
             calibration: Calibration { own: fitted.guesses().then_some(fitted.offset as f32), harmonic: None },
             input: Input {
                 channels: self.sealed.channels(),
@@ -128,18 +158,10 @@ impl ClosedFormLearner {
             },
             extractor: extractor.clone(),
             precision: compute.precision,
+            abstain: fitted.worth.abstain.clone(),
         };
         Ok(Predictor::new(self.network.snapshot(), &head, about))
     }
-}
-
-/// The rows of each class.
-fn by_class(samples: &[Sample]) -> BTreeMap<crate::class::ClassId, Vec<usize>> {
-    let mut classes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for (row, sample) in samples.iter().enumerate() {
-        classes.entry(sample.class).or_default().push(row);
-    }
-    classes
 }
 
 impl Learner for ClosedFormLearner {
@@ -147,14 +169,21 @@ impl Learner for ClosedFormLearner {
         let sealed = self.sealed.clone();
         let task = sealed.scenario().task(data.number());
         observer.on_event(&Event::TaskStarted { task: task.number(), of: task.scenario().tasks() });
-        self.add(data, observer)?;
+        let mut sums = std::mem::replace(&mut self.sums, Sums::new(self.network.width(), false));
+        self.add(&mut sums, (data, &data.present_by_shelf()), observer)?;
+        let mut with_future = self.settings.oracle.then(|| sums.copied());
+        if let Some(all) = &mut with_future {
+            self.add(all, (data, &data.future_of_an_oracle()), observer)?;
+        }
+        self.sums = sums;
+        let sums = with_future.as_ref().unwrap_or(&self.sums);
         data.enter("fit");
         observer.on_event(&Event::StageStarted { stage: "fit", steps: 1 });
-        let fitted = fit(&self.sums, &self.information, self.settings.target)?;
+        let fitted = share::fitted(&self.processes, || fit(sums, &self.information, self.settings.target))?;
         observer.on_event(&Event::Step);
         let worth = Worth { task: task.number(), ..fitted.worth.clone() };
         observer.on_event(&Event::Fitted { worth: &worth });
-        self.predictor(task, &fitted)
+        self.predictor(task, sums, &fitted)
     }
 
     fn memory(&self) -> &Memory {

@@ -5,7 +5,7 @@
 
 use super::choose::{Part, Role, right};
 use super::ghosts::Ghosts;
-use super::temperature::{ENOUGH, Scored};
+use super::probabilities::{ENOUGH, Scored};
 use crate::error::LearnError;
 use tch::{Kind, Tensor};
 

@@ -1,82 +1,68 @@
-//! How sure answers may be: scores of distances are far too sure of themselves, for photos are no Gaussians.
+//! How sure a difference of scores makes it: scores of distances are far too sure of themselves, for photos are no Gaussians.
 //!
-//! One factor makes probabilities of scores. It is the one for which the answers that seen classes give in every part they play are
-//! the least surprising.
+//! One factor makes probabilities of scores. It is the one for which the classes of some features are the least surprising.
 
-use super::choose::Part;
+use crate::error::LearnError;
+use tch::{Kind, Tensor};
 
-/// Features of a part that are looked at, at most.
-pub(super) const ENOUGH: usize = 500;
-/// The factors between which is looked.
-const RANGE: (f64, f64) = (1e-3, 1.0);
+/// The factors between which is looked, as logarithms.
+const RANGE: (f64, f64) = (-9.0, 2.0);
 
-/// A feature with its scores.
-pub(super) struct Scored {
-    /// Of all classes, as they are.
-    pub(super) scores: Vec<f64>,
-    /// Its own class, and score and lean of that as it was played.
-    pub(super) truth: usize,
-    /// See `truth`.
-    pub(super) own: (f64, f64),
+/// Features with their scores `[features, classes]`, the class of each `[features]`, and how much each counts `[features]`.
+pub(super) struct Asked<'a> {
+    pub(super) scores: &'a Tensor,
+    pub(super) truth: &'a Tensor,
+    pub(super) weights: &'a Tensor,
 }
 
-impl Scored {
-    /// The surprise at its class, in nats.
-    fn surprise(&self, leans: &[f64], offset: f64, scale: f64) -> f64 {
-        let own = scale * (self.own.0 + offset * self.own.1);
-        let others = self.scores.iter().zip(leans).enumerate().filter(|(class, _)| *class != self.truth);
-        let others: Vec<f64> = others.map(|(_, (score, lean))| scale * (score + offset * lean) - own).collect();
-        // log Σ exp, our own class being at 0.
-        let most = others.iter().copied().fold(0.0, f64::max);
-        most + (others.iter().map(|other| (other - most).exp()).sum::<f64>() + (-most).exp()).ln()
+impl Asked<'_> {
+    /// The mean surprise at their classes, in nats.
+    fn surprise(&self, scale: f64) -> Result<f64, LearnError> {
+        let kind: Option<Kind> = None;
+        let own = (self.scores * scale).log_softmax(1, kind).f_gather(1, &self.truth.unsqueeze(1), false)?;
+        Ok(-(own.squeeze_dim(1) * self.weights).sum(Kind::Double).double_value(&[]))
     }
-}
 
-/// The factor of the least surprise. Surprise is convex in the factor, so golden sections find it.
-pub(super) fn scale(parts: &[Part], leans: &[f64], offset: f64) -> f64 {
-    let total: f64 = parts.iter().filter(|part| !part.scored.is_empty()).map(|part| part.share).sum();
-    if total == 0.0 {
-        return RANGE.1;
-    }
-    let surprise = |scale: f64| -> f64 {
-        let of = |part: &Part| {
-            let sum: f64 = part.scored.iter().map(|scored| scored.surprise(leans, offset, scale)).sum();
-            part.share / total * sum / part.scored.len() as f64
-        };
-        parts.iter().filter(|part| !part.scored.is_empty()).map(of).sum()
-    };
-    let golden = (5f64.sqrt() - 1.0) / 2.0;
-    let (mut from, mut to) = RANGE;
-    let (mut low, mut high) = (to - golden * (to - from), from + golden * (to - from));
-    let (mut at_low, mut at_high) = (surprise(low), surprise(high));
-    for _ in 0..24 {
-        if at_low < at_high {
-            (to, high, at_high) = (high, low, at_low);
-            low = to - golden * (to - from);
-            at_low = surprise(low);
-        } else {
-            (from, low, at_low) = (low, high, at_high);
-            high = from + golden * (to - from);
-            at_high = surprise(high);
+    /// The factor of the least surprise; 1 where nothing is asked. Surprise is convex in the factor, so golden sections find it.
+    pub(super) fn scale(&self) -> Result<f64, LearnError> {
+        if self.truth.numel() == 0 {
+            return Ok(1.0);
         }
+        let surprise = |logarithm: f64| self.surprise(logarithm.exp());
+        let golden = (5f64.sqrt() - 1.0) / 2.0;
+        let (mut from, mut to) = RANGE;
+        let (mut low, mut high) = (to - golden * (to - from), from + golden * (to - from));
+        let (mut at_low, mut at_high) = (surprise(low)?, surprise(high)?);
+        for _ in 0..32 {
+            if at_low < at_high {
+                (to, high, at_high) = (high, low, at_low);
+                low = to - golden * (to - from);
+                at_low = surprise(low)?;
+            } else {
+                (from, low, at_low) = (low, high, at_high);
+                high = from + golden * (to - from);
+                at_high = surprise(high)?;
+            }
+        }
+        Ok(((from + to) / 2.0).exp())
     }
-    (from + to) / 2.0
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::choose::Role;
     use super::*;
 
     /// Two classes, ten scores apart, and one answer in four is wrong: the odds of three to one are a difference of ln 3, so the
-    /// factor is ln 3 / 10.
+    /// factor is ln 3 / 10. Were the wrong one three of six by weight, the odds would be even.
     #[test]
     fn answers_are_as_sure_as_they_are_right() {
-        let scored = |truth: usize| Scored { scores: vec![10.0, 0.0], truth, own: ([10.0, 0.0][truth], 0.0) };
-        let scored = vec![scored(0), scored(0), scored(1), scored(0)];
-        let part = Part { role: Role::Itself, right: Vec::new(), truth: Vec::new(), share: 2.0, scored };
-        let found = scale(&[part], &[0.0, 0.0], 0.0);
-        assert!((found - 3f64.ln() / 10.0).abs() < 1e-4, "{found}");
-        assert_eq!(scale(&[], &[], 0.0), 1.0);
+        let scores = Tensor::from_slice(&[10.0, 0.0]).unsqueeze(0).repeat([4, 1]);
+        let truth = Tensor::from_slice(&[0i64, 0, 1, 0]);
+        let scale = |weights: [f64; 4]| {
+            let weights = Tensor::from_slice(&weights);
+            Asked { scores: &scores, truth: &truth, weights: &weights }.scale().expect("a scale")
+        };
+        assert!((scale([1.0; 4]) - 3f64.ln() / 10.0).abs() < 1e-4, "{}", scale([1.0; 4]));
+        assert!(scale([1.0, 1.0, 3.0, 1.0]) < 1e-3);
     }
 }

@@ -18,7 +18,7 @@
 //! future classes before `g^t` is trained, which is read as: `g^t` first (errata 2, 3). Ghosts of the next task are drawn
 //! when it begins, from the same `g^t`.
 
-use super::calibrate::calibrate;
+use super::calibrate::{arrivals, calibrate};
 use super::complete::{complete, complete_seen};
 use super::finetune::finetune;
 use super::generator::{feature_bank, train_generator};
@@ -37,8 +37,11 @@ pub(super) fn learn(model: &mut GhostLearner, lesson: &mut Lesson<'_>) -> Result
     // f^{t−1}, frozen; where f never changes, there is nothing to hold on to.
     let teacher = (plan.train.distill && !model.network.is_frozen()).then(|| model.network.frozen());
 
+    let mut came = Vec::new();
     if let Some(from) = plan.imprint {
         lesson.enter("imprint");
+        // What the guesses of the last task were worth.
+        came = arrivals(model, lesson)?;
         let proxies = imprint(model, lesson, from)?;
         model.classifier.add(&proxies);
     }
@@ -54,7 +57,7 @@ pub(super) fn learn(model: &mut GhostLearner, lesson: &mut Lesson<'_>) -> Result
         finetune(model, lesson, &exemplars)?;
         lesson.enter("remember");
     }
-    remember(model, lesson, exemplars);
+    remember(model, lesson, exemplars)?;
 
     // What line 6 is answered with.
     let Some(answering) = plan.complete else { return Ok(Answering::seen(model.classifier.proxies())) };
@@ -70,8 +73,7 @@ pub(super) fn learn(model: &mut GhostLearner, lesson: &mut Lesson<'_>) -> Result
         Complete::SeenClasses => Ok(Answering::seen(complete_seen(model, lesson, &bank)?)),
         Complete::AllClasses => {
             let proxies = complete(model, lesson, &bank)?;
-            let calibration = calibrate(model, lesson, &bank, &proxies)?;
-            Ok(Answering { proxies, calibration })
+            calibrate(model, lesson, &bank, &came, proxies)
         }
     }
 }

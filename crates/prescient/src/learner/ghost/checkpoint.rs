@@ -16,6 +16,8 @@ use tch::Tensor;
 
 /// The proxies that ghosts trained, in the weights' file.
 const GHOST_PROXIES: &str = "ghosts.proxies";
+/// The proxies of all classes that the task was answered with, there.
+const COMPLETE: &str = "complete.proxies";
 /// What the names of the weights of `g` begin with there.
 const GENERATOR: &str = "generator.";
 /// The memory's file.
@@ -44,8 +46,10 @@ pub(super) fn save(model: &GhostLearner, folder: &Path) -> Result<(), RunError> 
         tensors.insert(format!("classifier.proxies.{}", task + 1), block.shallow_clone());
     }
     tensors.insert("classifier.raw_scale".to_owned(), model.classifier.raw_scale().shallow_clone());
-    if model.ghost_proxies.numel() > 0 {
-        tensors.insert(GHOST_PROXIES.to_owned(), model.ghost_proxies.shallow_clone());
+    for (name, proxies) in [(GHOST_PROXIES, &model.ghost_proxies), (COMPLETE, &model.complete)] {
+        if proxies.numel() > 0 {
+            tensors.insert(name.to_owned(), proxies.shallow_clone());
+        }
     }
     if let Imagination::Generator(generator) = &model.imagination {
         tensors.extend(generator.tensors().into_iter().map(|(name, tensor)| (format!("{GENERATOR}{name}"), tensor)));
@@ -71,8 +75,10 @@ pub(super) fn load(model: &mut GhostLearner, folder: &Path, finished: usize) -> 
     let raw_scale = on_device(file.read("classifier.raw_scale", Some(&[1]))?);
     model.classifier = CosineClassifier::from_parts(model.settings.model.learned_scale, blocks, raw_scale);
     let names = file.names()?;
-    if names.iter().any(|name| name == GHOST_PROXIES) {
-        model.ghost_proxies = on_device(file.read(GHOST_PROXIES, None)?);
+    for (name, proxies) in [(GHOST_PROXIES, &mut model.ghost_proxies), (COMPLETE, &mut model.complete)] {
+        if names.iter().any(|there| there == name) {
+            *proxies = on_device(file.read(name, None)?);
+        }
     }
     if let Imagination::Generator(generator) = &mut model.imagination {
         let stored: BTreeMap<String, Tensor> = names
@@ -96,7 +102,7 @@ fn remembered(model: &GhostLearner, slot: Slot, samples: &[Sample]) -> Remembere
 
 fn load_memory(model: &GhostLearner, path: &Path) -> Result<Memory, RunError> {
     let damaged = |reason: String| RunError::Damaged { path: path.to_owned(), line: None, reason };
-    let text = std::fs::read_to_string(path).map_err(RunError::io(path))?;
+    let text = crate::disk::read_run_text(path).map_err(RunError::io(path))?;
     let remembered: Vec<Remembered> = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
     let scenario = model.sealed.scenario();
     let mut memory = Memory::default();

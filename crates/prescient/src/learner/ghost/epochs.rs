@@ -2,7 +2,8 @@
 
 use super::GhostLearner;
 use super::lesson::Lesson;
-use super::partial::{Noting, Snapshot};
+use super::partial::{Noting, Partial, Snapshot};
+use super::shards::Shards;
 use super::training_ghosts::{TrainingGhosts, refresh};
 use crate::data::Sample;
 use crate::engine::{DeviceBatch, Pass, Schedule, Sgd, Steps, Values};
@@ -10,10 +11,12 @@ use crate::error::{LearnError, RunError};
 use crate::learner::Event;
 use crate::loss::Terms;
 use std::cell::RefCell;
+use std::path::Path;
 use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 /// A stage that goes over its images several times.
+#[derive(Clone, Copy)]
 pub(super) struct Epochs<'a> {
     pub(super) name: &'static str,
     pub(super) epochs: usize,
@@ -21,6 +24,10 @@ pub(super) struct Epochs<'a> {
     pub(super) schedule: Schedule,
     /// The ghosts that take part.
     pub(super) ghosts: Option<&'a TrainingGhosts>,
+    /// The images.
+    pub(super) samples: &'a [Sample],
+    /// What learns.
+    pub(super) sgd: &'a Sgd,
 }
 
 /// The same as [`run_epochs`], which can be stopped after any epoch and gone on with later.
@@ -28,17 +35,18 @@ pub(super) fn run_resumable_epochs(
     model: &mut GhostLearner,
     lesson: &mut Lesson<'_>,
     stage: Epochs<'_>,
-    samples: &[Sample],
-    sgd: &Sgd,
     terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
 ) -> Result<(), LearnError> {
-    let Some(mut partial) = model.partial.take() else {
-        return run_from(0, model, lesson, stage, samples, sgd, terms, |_, _| Ok(()));
-    };
-    let (task, ghosts, epochs) = (lesson.number(), stage.ghosts, stage.epochs);
+    let mut partial = model.partial.take();
+    // One process has it, and all go on from it.
+    let bytes = partial.as_ref().map_or(Ok(Vec::new()), Partial::bytes).map_err(LearnError::Checkpoint)?;
+    let bytes = model.processes.broadcast_bytes(bytes)?;
+    let (task, Epochs { ghosts, epochs, sgd, .. }) = (lesson.number(), stage);
     let mut first = 0;
     let told = Rc::new(RefCell::new(Vec::new()));
-    if let Some(before) = partial.read(task).map_err(LearnError::Checkpoint)? {
+    if !bytes.is_empty() {
+        let path = partial.as_ref().map_or(Path::new("process 0"), Partial::path);
+        let before = Snapshot::parse(path, &bytes, task).map_err(LearnError::Checkpoint)?;
         before.restore(model, sgd, ghosts).map_err(LearnError::Torch)?;
         before.told.iter().for_each(|told| told.again(task, lesson.observer));
         first = before.next;
@@ -49,16 +57,21 @@ pub(super) fn run_resumable_epochs(
     let can_go_on =
         |next: usize| next < epochs && (ghosts.is_none() || refresh_epochs == 0 || next.is_multiple_of(refresh_epochs));
     let mut noting = Noting { observer: &mut *lesson.observer, told: told.clone() };
-    let mut noted =
-        Lesson { task: lesson.task, plan: lesson.plan, batches: lesson.batches.clone(), observer: &mut noting };
-    let kept = |model: &GhostLearner, now: Now| match now {
-        Now::Epoch(next) if can_go_on(next) => {
+    let mut noted = Lesson {
+        observer: &mut noting,
+        task: lesson.task,
+        plan: lesson.plan,
+        batches: lesson.batches.clone(),
+        held_out: lesson.held_out.clone(),
+    };
+    let kept = |model: &GhostLearner, now: Now| match (now, &mut partial) {
+        (Now::Epoch(next), Some(partial)) if can_go_on(next) => {
             partial.note(Snapshot::of(model, sgd, ghosts, next, task, told.borrow().clone()))
         }
-        Now::Epoch(_) => Ok(()),
-        Now::Stopped => partial.write(),
+        (Now::Epoch(_), _) | (Now::Stopped, None) => Ok(()),
+        (Now::Stopped, Some(partial)) => partial.write(),
     };
-    run_from(first, model, &mut noted, stage, samples, sgd, terms, kept)
+    run_from(first, model, &mut noted, stage, terms, kept)
 }
 
 /// Where a stage is when it can be kept.
@@ -74,33 +87,28 @@ pub(super) fn run_epochs(
     model: &mut GhostLearner,
     lesson: &mut Lesson<'_>,
     stage: Epochs<'_>,
-    samples: &[Sample],
-    sgd: &Sgd,
     terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
 ) -> Result<(), LearnError> {
-    run_from(0, model, lesson, stage, samples, sgd, terms, |_, _| Ok(()))
+    run_from(0, model, lesson, stage, terms, |_, _| Ok(()))
 }
 
 /// The same from the epoch `first` on; `keep` is told after each epoch.
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the loop of two stages, which differ in where it begins and what is kept"
-)]
 fn run_from(
     first: usize,
     model: &mut GhostLearner,
     lesson: &mut Lesson<'_>,
     stage: Epochs<'_>,
-    samples: &[Sample],
-    sgd: &Sgd,
     terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
     mut keep: impl FnMut(&GhostLearner, Now) -> Result<(), RunError>,
 ) -> Result<(), LearnError> {
+    let Epochs { samples, sgd, .. } = stage;
     let seeds = model.seeds.child(stage.name, lesson.number());
     let (batches, batch_size) = (lesson.batches.clone(), model.settings.train.batch_size);
     let per_epoch = samples.len().div_ceil(batch_size);
     let refresh_epochs = model.settings.ghosts.refresh_epochs;
     let mut steps = Steps::new(model.device, model.settings.compute.cuda_graphs);
+    let shards = Shards::new(model.processes.clone(), model.settings.train.shards.unwrap_or(1));
+    let own = shards.pieces(samples.len(), batch_size);
     let mut begins = true;
     for epoch in first..stage.epochs {
         let lr = stage.schedule.rate(stage.lr, epoch, stage.epochs);
@@ -117,21 +125,30 @@ fn run_from(
         }
         let mut tally = Tally::default();
         let seeds = seeds.child("epoch", epoch);
-        for (number, batch) in batches.pass(samples, Pass::Train(seeds), batch_size).enumerate() {
-            let mut batch = batch?;
-            batch.ghosts = stage
-                .ghosts
-                .map(|ghosts| ghosts.pick(batch.slots.len(), &mut seeds.child("batch", number).stream("ghosts", 0)));
+        for (number, batch) in batches.pieces(samples, Pass::Train(seeds), own.clone()).enumerate() {
+            let (mut batch, images) = (batch?, batch_size.min(samples.len() - number * batch_size));
+            batch.ghosts =
+                stage.ghosts.map(|ghosts| ghosts.pick(images, &mut seeds.child("batch", number).stream("ghosts", 0)));
+            let mut stops = lesson.observer.stops();
             // BatchNorm has no variance of a single value: a batch of one, left over at the end, sits out.
-            if batch.slots.len() > 1 || samples.len() == 1 {
-                tally.add(steps.take(&batch, |batch| {
-                    let terms = terms(model, batch);
-                    sgd.step(&terms.total());
-                    Values { names: terms.names(), values: terms.values() }
-                }));
+            if images > 1 || samples.len() == 1 {
+                tally.add(match shards.is_one() {
+                    true => steps.take(&batch, |batch| {
+                        let terms = terms(model, batch);
+                        sgd.step(&terms.total());
+                        Values { names: terms.names(), values: terms.values() }
+                    }),
+                    false => {
+                        let (values, agreed) = shards.step((&*model, sgd), &batch, (images, stops), &terms)?;
+                        stops = agreed;
+                        values
+                    }
+                });
+            } else {
+                stops = model.processes.any(stops)?;
             }
             lesson.observer.on_event(&Event::Step);
-            if lesson.observer.stops() {
+            if stops {
                 keep(model, Now::Stopped).map_err(LearnError::Checkpoint)?;
                 return Err(LearnError::Interrupted { task: lesson.number() });
             }
@@ -159,7 +176,9 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, step: Values) {
-        self.names = step.names;
+        if !step.names.is_empty() {
+            self.names = step.names;
+        }
         self.batches.push(step.values);
     }
 

@@ -21,11 +21,20 @@ pub(super) fn finetune(
     exemplars: &Exemplars,
 ) -> Result<(), LearnError> {
     let FinetuneSettings { epochs, lr } = model.settings.finetune;
-    let samples: Vec<Sample> = lesson.data().memory().into_iter().chain(exemplars.samples()).collect();
+    let samples: Vec<Sample> =
+        lesson.memory().into_iter().chain(lesson.training(exemplars.samples().collect())).collect();
     let proxies = model.classifier.blocks().iter().map(Tensor::shallow_clone);
     let sgd = Sgd::new(proxies, TrainSettings::MOMENTUM, model.settings.train.weight_decay);
-    let stage = Epochs { name: "finetune", epochs, lr, schedule: Schedule::Constant, ghosts: None };
-    run_epochs(model, lesson, stage, &samples, &sgd, |model, batch| {
+    let stage = Epochs {
+        name: "finetune",
+        epochs,
+        lr,
+        schedule: Schedule::Constant,
+        ghosts: None,
+        samples: &samples,
+        sgd: &sgd,
+    };
+    run_epochs(model, lesson, stage, |model, batch| {
         let features = model.network.forward_eval(&batch.images(model.network.image_kind())).features;
         let similarities = model.classifier.similarities(&features);
         let scale = model.classifier.scale().detach();

@@ -16,7 +16,7 @@ pub(super) fn imprint(model: &GhostLearner, lesson: &Lesson<'_>, from: Imprint) 
         // The classes to arrive next come first.
         Imprint::FromGhosts => Ok(model.ghost_proxies.narrow(0, 0, new.len() as i64)),
         Imprint::FromImages => {
-            let by_class = features(model, lesson, &lesson.data().present(), Pass::Eval)?;
+            let by_class = features(model, lesson, &lesson.present(), Pass::Eval)?;
             let existing = model.classifier.proxies();
             Ok(no_grad(|| {
                 let rows: Vec<Tensor> =

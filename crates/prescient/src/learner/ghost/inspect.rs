@@ -20,7 +20,7 @@ pub(super) fn inspect(model: &GhostLearner, task: Task<'_>) -> Result<Option<Vec
     let data = Arc::new(model.sealed.open(&task, model.memory.samples()));
     let batches = TaskBatches::for_test(data, model.input.clone(), BATCH_SIZE, model.settings.threads);
     let mut real: BTreeMap<Slot, Vec<Tensor>> = BTreeMap::new();
-    for batch in batches.test(None, BATCH_SIZE) {
+    for batch in batches.test(None, BATCH_SIZE, 0..batches.data().test().len()) {
         let batch = batch?;
         let features =
             unit_rows(&model.network.forward_eval(&batch.batch().images(model.network.image_kind())).features);

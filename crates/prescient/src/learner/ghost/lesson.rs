@@ -1,10 +1,11 @@
 //! One task while it is learned: its plan, its images, and who is told about it.
 
 use super::GhostLearner;
+use super::held_out::HeldOut;
 use super::plan::Plan;
 use crate::class::Slot;
 use crate::data::Sample;
-use crate::engine::{Pass, TaskBatches};
+use crate::engine::{Pass, TaskBatches, pieces};
 use crate::error::LearnError;
 use crate::learner::{Event, Observer};
 use crate::predictor::BATCH_SIZE;
@@ -12,13 +13,14 @@ use crate::protocol::TaskData;
 use crate::scenario::Task;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 /// One task while it is learned.
 pub(super) struct Lesson<'a> {
     pub(super) task: Task<'a>,
     pub(super) plan: Plan,
     pub(super) batches: Rc<TaskBatches>,
+    pub(super) held_out: Rc<HeldOut>,
     pub(super) observer: &'a mut dyn Observer,
 }
 
@@ -44,9 +46,30 @@ impl Lesson<'_> {
         self.batches.data()
     }
 
-    /// What the task may learn from: all images of its classes, and the memory.
+    /// The images of new classes that train.
+    pub(super) fn present(&self) -> Vec<Sample> {
+        self.training(self.data().present())
+    }
+
+    /// The exemplars that train.
+    pub(super) fn memory(&self) -> Vec<Sample> {
+        self.training(self.data().memory())
+    }
+
+    /// What trains: images of new classes, and the memory.
     pub(super) fn readable(&self) -> Vec<Sample> {
-        self.data().present().into_iter().chain(self.data().memory()).collect()
+        [self.present(), self.memory()].concat()
+    }
+
+    /// What trains nothing, of new classes and of the memory.
+    pub(super) fn held_out(&self) -> Vec<Sample> {
+        let all = self.data().present().into_iter().chain(self.data().memory());
+        all.filter(|sample| self.held_out.contains(sample)).collect()
+    }
+
+    /// Those of `samples` that train.
+    pub(super) fn training(&self, samples: Vec<Sample>) -> Vec<Sample> {
+        samples.into_iter().filter(|sample| !self.held_out.contains(sample)).collect()
     }
 
     /// Tells that a stage begins, or goes on where another has come between.
@@ -55,29 +78,25 @@ impl Lesson<'_> {
     }
 }
 
-/// The features of `samples` under the present `f`, by class. Batches are large, for nothing is kept for gradients.
+/// The features of `samples` under the present `f`, by class. Each process computes those of some batches. Batches are large, for nothing is kept for gradients.
 pub(super) fn features(
     model: &GhostLearner,
     lesson: &Lesson<'_>,
     samples: &[Sample],
     pass: Pass,
 ) -> Result<BTreeMap<Slot, ClassFeatures>, LearnError> {
+    let own = pieces(model.processes.part(samples.len(), BATCH_SIZE), BATCH_SIZE);
+    let mut parts = vec![Tensor::zeros([0, model.network.width() as i64], (Kind::Float, model.device))];
+    for batch in lesson.batches.pieces(samples, pass, own) {
+        parts.push(model.network.forward_eval(&batch?.images(model.network.image_kind())).features);
+    }
+    let all = model.processes.gather_rows(&Tensor::cat(&parts, 0))?;
     let mut by_class: BTreeMap<Slot, (Vec<Sample>, Vec<i64>)> = BTreeMap::new();
-    let (mut parts, mut row) = (Vec::new(), 0);
-    for batch in lesson.batches.pass(samples, pass, BATCH_SIZE) {
-        let batch = batch?;
-        parts.push(model.network.forward_eval(&batch.images(model.network.image_kind())).features);
-        for (slot, sample) in batch.slots.iter().zip(&batch.samples) {
-            let (samples, rows) = by_class.entry(*slot).or_default();
-            samples.push(*sample);
-            rows.push(row);
-            row += 1;
-        }
+    for (row, sample) in pass.order(samples).into_iter().enumerate() {
+        let (samples, rows) = by_class.entry(lesson.data().slot(&sample)).or_default();
+        samples.push(sample);
+        rows.push(row as i64);
     }
-    if parts.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let all = Tensor::cat(&parts, 0);
     let of_class = |(samples, rows): (Vec<Sample>, Vec<i64>)| {
         let rows = Tensor::from_slice(&rows).to_device(model.device);
         ClassFeatures { samples, features: all.index_select(0, &rows) }

@@ -7,16 +7,19 @@ mod complete;
 mod epochs;
 mod finetune;
 mod generator;
+mod held_out;
 mod imagination;
 mod imprint;
 mod inspect;
 mod lesson;
+mod offset;
 mod partial;
 mod plan;
 mod remember;
 mod restarts;
 mod scatter;
 mod settings;
+mod shards;
 mod train;
 mod training_ghosts;
 
@@ -27,7 +30,7 @@ pub use settings::{
 };
 
 use crate::classifier::CosineClassifier;
-use crate::engine::{Preprocessing, TaskBatches};
+use crate::engine::{Preprocessing, Processes, TaskBatches};
 use crate::error::{LearnError, RunError};
 use crate::evaluation::Likeness;
 use crate::extractor::Network;
@@ -37,6 +40,7 @@ use crate::predictor::{About, Calibration, Head, HeadKind, Input, Predictor};
 use crate::protocol::{Sealed, TaskData};
 use crate::scenario::Task;
 use crate::seeds::Seeds;
+use held_out::HeldOut;
 use imagination::Imagination;
 use lesson::Lesson;
 use partial::Partial;
@@ -61,9 +65,15 @@ pub struct GhostLearner {
     imagination: Imagination,
     /// The proxies that ghosts trained in the last task, `[future, width]`: those to arrive next come first.
     ghost_proxies: Tensor,
+    /// The proxies of all classes that the last task was answered with, `[classes, width]`; none, `[0, width]`, where it guessed at
+    /// nothing. Images that arrive show what its guesses were worth.
+    complete: Tensor,
+    /// The training images that train nothing.
+    held_out: Rc<HeldOut>,
     input: Preprocessing,
     /// Where the next task is kept while it is half learned.
     partial: Option<Partial>,
+    processes: Processes,
 }
 
 /// What a task answers with.
@@ -83,9 +93,22 @@ impl Answering {
 impl GhostLearner {
     /// A model that knows nothing yet.
     pub fn new(settings: LearnSettings, sealed: Sealed, seeds: Seeds, device: Device) -> Result<Self, LearnError> {
+        Self::among(Processes::alone(), settings, sealed, seeds, device)
+    }
+
+    /// The same as one of several processes, whose number divides `train.shards`.
+    pub fn among(
+        processes: Processes,
+        settings: LearnSettings,
+        sealed: Sealed,
+        seeds: Seeds,
+        device: Device,
+    ) -> Result<Self, LearnError> {
         let (network, classifier, imagination) = beginning(&settings, &sealed, seeds, device)?;
         let input = Preprocessing::new(settings.view, settings.normalization, sealed.channels(), device);
-        let ghost_proxies = Tensor::zeros([0, network.width() as i64], (Kind::Float, device));
+        let none = || Tensor::zeros([0, network.width() as i64], (Kind::Float, device));
+        let (ghost_proxies, complete) = (none(), none());
+        let held_out = Rc::new(HeldOut::new(&sealed, &settings));
         let memory = Memory::default();
         Ok(Self {
             settings,
@@ -97,9 +120,26 @@ impl GhostLearner {
             memory,
             imagination,
             ghost_proxies,
+            complete,
+            held_out,
             input,
             partial: None,
+            processes,
         })
+    }
+
+    /// Makes weights the same in all processes. They are computed alike, but machines may round differently.
+    fn become_the_same(&self) -> Result<(), LearnError> {
+        let generator = match &self.imagination {
+            Imagination::Generator(generator) => generator.tensors(),
+            Imagination::Nothing | Imagination::Real => Default::default(),
+        };
+        let tensors = self.network.variables().into_values().chain(generator.into_values());
+        let tensors = tensors.chain(self.classifier.blocks().iter().map(Tensor::shallow_clone));
+        for tensor in tensors.chain([self.ghost_proxies.shallow_clone()]).filter(|tensor| tensor.numel() > 0) {
+            self.processes.broadcast(&tensor)?;
+        }
+        Ok(())
     }
 
     /// Knows nothing again.
@@ -127,6 +167,7 @@ impl GhostLearner {
             seen: task.seen().len(),
             head: HeadKind::Cosine,
             scale: f64::try_from(self.classifier.scale().detach().to_device(Device::Cpu))? as f32,
+            novelty: None,
             calibration: answering.calibration,
             input: Input {
                 channels: self.sealed.channels(),
@@ -136,6 +177,7 @@ impl GhostLearner {
             },
             extractor: model.extractor.clone(),
             precision: compute.precision,
+            abstain: Vec::new(),
         };
         Ok(Predictor::new(self.network.snapshot(), &Head::Cosine(answering.proxies), about))
     }
@@ -164,7 +206,8 @@ impl Learner for GhostLearner {
         let (batch_size, threads) = (self.settings.train.batch_size, self.settings.threads);
         let batches = TaskBatches::new(Arc::new(data.clone()), self.input.clone(), batch_size, threads)?;
         let plan = Plan::new(&task, &self.settings);
-        let mut lesson = Lesson { task, plan, batches: Rc::new(batches), observer };
+        self.become_the_same()?;
+        let mut lesson = Lesson { task, plan, batches: Rc::new(batches), held_out: self.held_out.clone(), observer };
         let answering = algorithm::learn(self, &mut lesson)?;
         self.predictor(task, answering)
     }

@@ -17,7 +17,7 @@ use crate::learner::{Event, Observer};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tch::{Tensor, no_grad};
@@ -91,14 +91,24 @@ impl Partial {
         Ok(())
     }
 
-    /// What was written of task `task`; none where nothing was.
-    pub(super) fn read(&self, task: usize) -> Result<Option<Snapshot>, RunError> {
-        let bytes = match std::fs::read(&self.path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            read => read.map_err(RunError::io(&self.path))?,
-        };
-        let damaged =
-            |reason: &str| RunError::Damaged { path: self.path.clone(), line: None, reason: reason.to_owned() };
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was written; nothing where nothing was.
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, RunError> {
+        match disk::read(&self.path, disk::RUN) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            read => read.map_err(RunError::io(&self.path)),
+        }
+    }
+}
+
+impl Snapshot {
+    /// Of task `task`, from the bytes of the file at `path`.
+    pub(super) fn parse(path: &Path, bytes: &[u8], task: usize) -> Result<Self, RunError> {
+        let damaged = |reason: &str| RunError::Damaged { path: path.to_owned(), line: None, reason: reason.to_owned() };
         let end = bytes.windows(END.len()).position(|part| part == END).ok_or_else(|| damaged("it is cut short"))?;
         let (words, tensors) = bytes.split_at(end + END.len());
         let words = std::str::from_utf8(words).map_err(|_| damaged("it is not as it was written"))?;
@@ -107,14 +117,12 @@ impl Partial {
         if disk::digest(tensors) != about.tensors || about.task != task {
             return Err(damaged("it is not as it was written: its digest is another"));
         }
-        let file = TensorFile::from_bytes(&self.path, tensors.to_vec())?;
+        let file = TensorFile::from_bytes(path, tensors.to_vec())?;
         let read = |name: String| file.read(&name, None).map(|tensor| (name, tensor));
         let tensors = file.names()?.into_iter().map(read).collect::<Result<_, _>>()?;
-        Ok(Some(Snapshot { task, next: about.next, told: about.told, tensors }))
+        Ok(Self { task, next: about.next, told: about.told, tensors })
     }
-}
 
-impl Snapshot {
     /// A copy of all that the main training changes.
     pub(super) fn of(
         model: &GhostLearner,

@@ -113,17 +113,16 @@ fn trainable(ghosts: &GhostSettings) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod testing {
     use super::*;
     use crate::data::{Normalization, View};
     use crate::loss::LossSettings;
     use crate::memory::MemorySettings;
-    use crate::scenario::{Order, Scenario};
 
     const NORMALIZATION: Normalization = Normalization { mean: [0.5; 3], std: [0.25; 3] };
 
     /// The base model: everything at the paper's values, no ghosts.
-    fn base() -> LearnSettings {
+    pub(in crate::learner::ghost) fn base() -> LearnSettings {
         LearnSettings {
             model: Default::default(),
             loss: LossSettings::default(),
@@ -139,6 +138,13 @@ mod tests {
             threads: 1,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::base;
+    use super::*;
+    use crate::scenario::{Order, Scenario};
 
     /// The Ghost model at the paper's values.
     fn ghost() -> LearnSettings {

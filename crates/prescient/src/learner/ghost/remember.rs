@@ -1,12 +1,13 @@
 //! The rehearsal memory: a few images of each new class, herded with `f^t`.
 
 use super::GhostLearner;
+use super::held_out::HeldOut;
 use super::lesson::{Lesson, features};
 use crate::class::Slot;
 use crate::data::Sample;
 use crate::engine::Pass;
 use crate::error::LearnError;
-use crate::learner::Event;
+use crate::learner::{Event, share_readings};
 use crate::memory::herd;
 use crate::protocol::Usage;
 use std::collections::BTreeMap;
@@ -22,21 +23,35 @@ impl Exemplars {
     }
 }
 
-/// Chooses the exemplars of the new classes. `f` does not change between the fine-tune and keeping them.
+/// Chooses the exemplars of the new classes; where images are held out, a tenth of them are such. `f` does not change between the
+/// fine-tune and keeping them.
 pub(super) fn choose_exemplars(model: &GhostLearner, lesson: &Lesson<'_>) -> Result<Exemplars, LearnError> {
     let count = model.settings.memory.per_class;
     let mut chosen = BTreeMap::new();
     if count > 0 {
         for (slot, class) in features(model, lesson, &lesson.data().present(), Pass::Eval)? {
             let rows = Vec::<Vec<f32>>::try_from(class.features.to_device(Device::Cpu).to_kind(Kind::Float))?;
-            chosen.insert(slot, herd(&rows, count).into_iter().map(|row| class.samples[row]).collect());
+            let (held_out, training): (Vec<usize>, Vec<usize>) =
+                (0..rows.len()).partition(|&row| lesson.held_out.contains(&class.samples[row]));
+            let share = HeldOut::share_of(count, held_out.len());
+            let herded = |among: &[usize], count: usize| -> Vec<Sample> {
+                let rows: Vec<Vec<f32>> = among.iter().map(|&row| rows[row].clone()).collect();
+                herd(&rows, count).into_iter().map(|place| class.samples[among[place]]).collect()
+            };
+            chosen.insert(slot, [herded(&training, count - share), herded(&held_out, share)].concat());
         }
     }
     Ok(Exemplars(chosen))
 }
 
 /// Keeps them.
-pub(super) fn remember(model: &mut GhostLearner, lesson: &mut Lesson<'_>, Exemplars(chosen): Exemplars) {
+pub(super) fn remember(
+    model: &mut GhostLearner,
+    lesson: &mut Lesson<'_>,
+    Exemplars(chosen): Exemplars,
+) -> Result<(), LearnError> {
+    // What is kept may have been read by another process.
+    share_readings(&model.processes, lesson.data())?;
     let data = lesson.batches.data();
     let names = |samples: &[Sample]| samples.iter().map(|sample| data.name(sample)).collect();
     let by_name: Vec<(Slot, Vec<String>)> = chosen.iter().map(|(slot, samples)| (*slot, names(samples))).collect();
@@ -45,4 +60,5 @@ pub(super) fn remember(model: &mut GhostLearner, lesson: &mut Lesson<'_>, Exempl
     }
     data.use_again(Usage::Keep, &model.memory.samples().collect::<Vec<_>>());
     lesson.observer.on_event(&Event::Remembered { task: lesson.task.number(), exemplars: &by_name });
+    Ok(())
 }

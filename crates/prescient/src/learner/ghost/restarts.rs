@@ -72,8 +72,13 @@ fn start(
 ) -> Result<Start, LearnError> {
     model.reset()?;
     let mut told = Told { number, restarts, epochs: Vec::new(), observer: &mut *lesson.observer };
-    let mut attempt =
-        Lesson { task: lesson.task, plan: lesson.plan, batches: lesson.batches.clone(), observer: &mut told };
+    let mut attempt = Lesson {
+        task: lesson.task,
+        plan: lesson.plan,
+        batches: lesson.batches.clone(),
+        held_out: lesson.held_out.clone(),
+        observer: &mut told,
+    };
     let trained = train_once(model, &mut attempt, None)?;
     let epochs = told.epochs;
     let (network, classifier, imagination) = model.take_model()?;

@@ -76,6 +76,10 @@ pub struct TrainSettings {
     /// normalized feature grows as 1/‖h‖, and 2-d features pass close to 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grad_clip_norm: Option<f64>,
+    /// Into how many shards a batch is cut, each with BatchNorm's statistics of its own; a multiple of the number of processes.
+    /// Unless given, 1. Results depend on it, and not on the number of processes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shards: Option<usize>,
 }
 
 impl TrainSettings {
@@ -93,6 +97,7 @@ impl Default for TrainSettings {
             incremental_lr: None,
             weight_decay: 1e-4,
             grad_clip_norm: None,
+            shards: None,
         }
     }
 }
@@ -223,15 +228,20 @@ impl Default for CompleteSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct CalibrateSettings {
     /// What the offset is chosen for. Unless given: `accuracy` in the closed form; in the Ghost model `price` where
-    /// `max_seen_drop` is above 0, else none, as in the paper.
+    /// `max_seen_drop` is above 0, else `none`, as in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetName>,
-    /// The share of right answers on training images of seen classes that may be lost to future classes. It sets the offset
-    /// that is taken off the scores of seen classes. 0: no offset, as in the paper. A bound on training images: test images lose more.
+    /// With the target `price`: the share of right answers on held-out images of seen classes that may be lost to future
+    /// classes.
     pub max_seen_drop: f64,
 }
 
 impl CalibrateSettings {
+    /// What the offset of the Ghost model is chosen for.
+    pub fn target_of_ghosts(&self) -> Target {
+        self.target(if self.max_seen_drop > 0.0 { Target::Price(self.max_seen_drop) } else { Target::None })
+    }
+
     /// What the offset is chosen for, where `default` is what a learner does that is not told.
     pub fn target(&self, default: Target) -> Target {
         match self.target {

@@ -57,11 +57,10 @@ pub(super) fn train_once(
     let sgd = Sgd::new(parameters(model, ghosts.as_ref()), TrainSettings::MOMENTUM, settings.weight_decay)
         .clipped(settings.grad_clip_norm);
 
-    let data = lesson.data();
-    let (mut samples, memory) = (data.present(), data.memory());
+    let (mut samples, memory) = (lesson.present(), lesson.memory());
     samples.extend(std::iter::repeat_n(memory, model.settings.memory.repeat).flatten());
     if model.settings.ghosts.oracle == Oracle::Partial && ghosts.is_some() {
-        samples.extend(data.future_of_an_oracle());
+        samples.extend(lesson.training(lesson.data().future_of_an_oracle()));
     }
     let stage = Epochs {
         name: STAGE,
@@ -69,11 +68,13 @@ pub(super) fn train_once(
         lr: settings.incremental_lr.filter(|_| !lesson.task.is_first()).unwrap_or(settings.lr),
         schedule: Schedule::Cosine,
         ghosts: ghosts.as_ref(),
+        samples: &samples,
+        sgd: &sgd,
     };
     let (task, seen) = (lesson.task, lesson.task.seen().len() as i64);
     let factor = distill::factor(&task);
     model.network.unfreeze();
-    run_resumable_epochs(model, lesson, stage, &samples, &sgd, |model, batch| {
+    run_resumable_epochs(model, lesson, stage, |model, batch| {
         terms(model, batch, teacher, ghosts.as_ref(), seen, factor)
     })?;
     model.network.freeze();

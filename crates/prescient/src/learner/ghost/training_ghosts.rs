@@ -12,6 +12,7 @@ use crate::error::LearnError;
 use crate::ghost::FeatureBank;
 use crate::ghost::svm::{self, Rows, SvmSettings};
 use crate::learner::Event;
+use crate::learner::split::gathered_numbers;
 use crate::loss::Planes;
 use crate::seeds::{Seeds, Stream, picked};
 use rand::RngExt;
@@ -184,11 +185,16 @@ fn planes(model: &GhostLearner, lesson: &mut Lesson<'_>, ghosts: &FeatureBank) -
         negatives.extend(unit_values(&class.features.index_select(0, &rows))?);
     }
     let positives = ghosts.values().map(unit_values).collect::<Result<Vec<_>, _>>()?;
-    let planes: Vec<svm::Plane> = positives
+    // A class is a plane is a problem of its own: each process has some of them.
+    let own = &positives[model.processes.part(positives.len(), 1)];
+    let planes: Vec<svm::Plane> = own
         .par_iter()
         .map(|positives| svm::fit(Rows::new(&negatives, width), Rows::new(positives, width), SvmSettings::default()))
         .collect();
-    Ok(Some(Planes::new(&planes, model.device)))
+    let numbers = planes.into_iter().flat_map(|plane| plane.normal.into_iter().chain([plane.bias])).collect();
+    let numbers = gathered_numbers(&model.processes, numbers)?;
+    let plane = |row: &[f32]| svm::Plane { normal: row[..width].to_vec(), bias: row[width] };
+    Ok(Some(Planes::new(&numbers.chunks_exact(width + 1).map(plane).collect::<Vec<_>>(), model.device)))
 }
 
 /// The features of all classes, one below the other.

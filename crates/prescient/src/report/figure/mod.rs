@@ -9,6 +9,7 @@ pub(super) mod difference;
 pub(super) mod few;
 pub(super) mod losses;
 pub(super) mod map;
+pub(super) mod reliability;
 mod scale;
 pub(super) mod space;
 mod svg;

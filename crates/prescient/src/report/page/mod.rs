@@ -52,7 +52,7 @@ pub fn page(gallery: &Gallery<'_>) -> String {
             ("RUNS", &runs(&gallery.kinds)),
             ("OVERVIEW", &gallery.overview.iter().map(|drawn| figure(drawn, None)).collect::<String>()),
             ("FEW", &gallery.few.iter().map(few).collect::<String>()),
-            ("WORTH", &worth::section(&gallery.kinds)),
+            ("WORTH", &worth::sections(&gallery.kinds)),
             ("TASKS", &by_task(gallery, tasks)),
             ("WHOLE", &whole(gallery)),
             ("RECIPES", &gallery.kinds.iter().map(recipe).collect::<String>()),
@@ -188,6 +188,9 @@ fn missing(finished: bool, aspect: Aspect, task: usize, kind: &Kind<'_>) -> Stri
     let run = kind.first();
     match finished {
         false => format!("Task {task} is not finished."),
+        true if aspect == Aspect::Reliability => {
+            "This run kept no probabilities: it was made by an early version.".to_owned()
+        }
         true if run.scatters[task - 1].is_none() => "This run kept no features.".to_owned(),
         true if aspect == Aspect::Unseen && run.run.unseen(task).is_empty() => {
             format!("After task {task}, the last, nothing is still to come.")

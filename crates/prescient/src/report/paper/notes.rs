@@ -23,7 +23,7 @@ impl PaperTable {
         if self.measures.contains(&Measure::Calibrated) {
             notes.push(
                 "continual: no offset on the scores, as in the paper. calibrated: the same with the offset of \
-                 `calibrate.max_seen_drop`; – where a row has none."
+                 `calibrate.target`; – where a row has none."
                     .to_owned(),
             );
         }

@@ -150,15 +150,16 @@ impl Side {
 /// The file `name`, or else `name.gz`, unpacked.
 fn contents(folder: &Path, name: &str) -> Result<(PathBuf, Vec<u8>), DataError> {
     let plain = folder.join(name);
-    match disk::read(&plain, disk::TABLE) {
+    match disk::read(&plain, disk::IMAGE) {
         Ok(bytes) => return Ok((plain, bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(DataError::io(&plain)(error)),
     }
     let packed = folder.join(format!("{name}.gz"));
-    let (file, _) = disk::open(&packed).map_err(DataError::io(&packed))?;
+    let (file, length) = disk::open(&packed).map_err(DataError::io(&packed))?;
+    let most = disk::unpacked(length, disk::IMAGE);
     let mut bytes = Vec::new();
-    match MultiGzDecoder::new(io::BufReader::new(file)).take(disk::IMAGE).read_to_end(&mut bytes) {
+    match MultiGzDecoder::new(io::BufReader::new(file)).take(most).read_to_end(&mut bytes) {
         Ok(_) => Ok((packed, bytes)),
         Err(error) => {
             Err(malformed(&packed, "a whole gzip file".to_owned(), format!("one that does not unpack: {error}")))

@@ -1,0 +1,23 @@
+//! When a task has its name, its files are on the disk.
+
+use super::*;
+use crate::disk::SYNCED;
+use crate::experiment::record::testing::start;
+
+/// Every file under the name that it had before the renames, then each folder whose names have changed.
+#[test]
+fn a_finished_task_is_synced_before_it_has_its_name() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let (path, start) = (parent.path().join("run"), start(["a"], &[1]));
+    let mut folder = RunFolder::create(&path, "").expect("a folder");
+    SYNCED.with_borrow_mut(Vec::clear);
+    let kept = Kept { images: "", scatter: &Scatter::default(), telemetry: "{}" };
+    let save = |made: &Path| write(&made.join("weights.safetensors"), b"w");
+    folder.finish(&start, 1, &[], &kept, save).expect("it can be written");
+    let synced = SYNCED.with_borrow(Clone::clone);
+    let made = parent.path().join("run.unfinished/tasks/01.tmp");
+    for name in ["weights.safetensors", IMAGES, FEATURES, TELEMETRY, RECORD] {
+        assert!(synced.contains(&made.join(name)), "`{name}` is not synced: {synced:?}");
+    }
+    assert_eq!(synced.last(), Some(&parent.path().to_owned()), "{synced:?}");
+}

@@ -1,0 +1,3 @@
+// libtorch ships without the headers of gloo, and its own names these types only behind pointers: declared here, never used.
+#pragma once
+

@@ -1,0 +1,7 @@
+// libtorch ships without the headers of gloo, and its own names these types only behind pointers: declared here, never used.
+#pragma once
+
+namespace gloo::transport {
+class Device;
+class UnboundBuffer;
+} // namespace gloo::transport

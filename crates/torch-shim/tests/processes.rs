@@ -1,0 +1,79 @@
+//! Stores and groups, with threads in the place of processes: each has a connection of its own.
+
+use std::time::{Duration, Instant};
+
+use tch::{Kind, Tensor};
+use torch_shim::{Group, Store};
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// What each of `count` processes makes of its rank and its group.
+fn in_each<T: Send>(count: usize, work: impl Fn(usize, Group) -> T + Sync) -> Vec<T> {
+    let kept = Store::serve("127.0.0.1", 0, TIMEOUT).expect("a store");
+    let port = kept.port();
+    std::thread::scope(|scope| {
+        let work = &work;
+        let start = |rank| {
+            scope.spawn(move || {
+                let store = Store::connect("127.0.0.1", port, TIMEOUT).expect("the store");
+                let group = store.group("test", (rank, count), Some("127.0.0.1"), TIMEOUT).expect("a group");
+                work(rank, group)
+            })
+        };
+        let threads: Vec<_> = (0..count).map(start).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    })
+}
+
+fn numbers(tensor: &Tensor) -> Vec<f64> {
+    Vec::<f64>::try_from(tensor).expect("numbers")
+}
+
+/// Three processes with (0, 1), (1, 1) and (2, 1): the sum is (3, 3), process 1's is shared, and all are gathered in order.
+#[test]
+fn sums_shares_and_gathers_by_hand() {
+    let found = in_each(3, |rank, group| {
+        let own = Tensor::from_slice(&[rank as f64, 1.0]);
+        let (sum, shared) = (own.copy(), own.copy());
+        group.sum(&sum).expect("all are there");
+        group.broadcast(&shared, 1).expect("all are there");
+        let all = group.gather(&own).expect("all are there");
+        group.barrier().expect("all are there");
+        (numbers(&sum), numbers(&shared), all.iter().map(numbers).collect::<Vec<_>>())
+    });
+    for (sum, shared, all) in found {
+        assert_eq!((sum, shared), (vec![3.0, 3.0], vec![1.0, 1.0]));
+        assert_eq!(all, [[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]);
+    }
+}
+
+/// Rounding depends on the order of a sum; the order is the same in all processes.
+#[test]
+fn a_sum_has_the_same_bits_in_all_processes() {
+    let found = in_each(4, |rank, group| {
+        let own = Tensor::arange(100_001, (Kind::Float, tch::Device::Cpu)) * 0.1 + rank as f64 * 1e-3;
+        group.sum(&own).expect("all are there");
+        own
+    });
+    assert!(found.iter().all(|other| other.equal(&found[0])));
+}
+
+#[test]
+fn a_value_is_there_for_all_once_it_is_set() {
+    let kept = Store::serve("127.0.0.1", 0, TIMEOUT).expect("a store");
+    let other = Store::connect("127.0.0.1", kept.port(), TIMEOUT).expect("the store");
+    assert!(!other.has("a").expect("an answer"));
+    kept.set("a", &[1, 0, 255]).expect("set");
+    assert!(other.has("a").expect("an answer"));
+    assert_eq!(other.get("a", TIMEOUT).expect("a value"), [1, 0, 255]);
+}
+
+#[test]
+fn who_waits_in_vain_is_told_in_time() {
+    let kept = Store::serve("127.0.0.1", 0, TIMEOUT).expect("a store");
+    let began = Instant::now();
+    kept.get("never", Duration::from_millis(300)).expect_err("nobody sets it");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let error = Store::serve("127.0.0.1", kept.port(), TIMEOUT).expect_err("the port is in use");
+    assert!(error.message().contains("EADDRINUSE"), "{error}");
+}

@@ -1,0 +1,91 @@
+//! What the targets share: inputs that begin as a good file, and a small run whose files are the good ones.
+
+use prescient::Experiment;
+use prescient::experiment::record::{Digests, Line};
+use prescient::learner::Silent;
+use std::path::{Path, PathBuf};
+use tch::Device;
+
+/// A file made by the fuzzer: from nothing where the first byte is odd, else `whole` with a change for every five bytes. So a
+/// format with lengths, nested fields and offsets is left in its depth and not in its first bytes alone.
+pub fn made(whole: &[u8], input: &[u8]) -> Vec<u8> {
+    let Some((&first, rest)) = input.split_first() else { return whole.to_vec() };
+    if first % 2 == 1 {
+        return rest.to_vec();
+    }
+    let mut bytes = whole.to_vec();
+    let (changes, _) = rest.as_chunks::<5>();
+    for &[kind, high, low, count, value] in changes.iter().take(64) {
+        if bytes.is_empty() {
+            break;
+        }
+        // From the beginning or from the end: headers are in front, directories of archives behind.
+        let place = usize::from(u16::from_be_bytes([high, low])) % bytes.len();
+        let at = if kind & 8 == 0 { place } else { bytes.len() - 1 - place };
+        let end = (at + usize::from(count)).min(bytes.len());
+        match kind % 6 {
+            0 => bytes[at] = value,
+            1 => bytes[at] ^= 1 << (value % 8),
+            2 => bytes.insert(at, value),
+            3 => drop(bytes.drain(at..end)),
+            4 => {
+                let part = bytes[at..end].to_vec();
+                bytes.splice(at..at, part);
+            }
+            // A digit more in a number, wherever one begins.
+            _ => {
+                let digit = bytes[at..].iter().position(u8::is_ascii_digit).map(|place| at + place);
+                digit.into_iter().for_each(|at| bytes.insert(at, b'0' + value % 10));
+            }
+        }
+    }
+    bytes
+}
+
+/// A folder that outlives this function and not the machine: libFuzzer ends a process by killing it.
+pub fn folder() -> PathBuf {
+    tempfile::tempdir().expect("a folder").keep()
+}
+
+/// A finished run of two tasks, in seconds.
+pub fn run(learner: &str, at: &Path) {
+    let text = format!(
+        r#"
+        data = {{ kind = "synthetic", train = 4, test = 1 }}
+        scenario.split = "12+12"
+        model.extractor = {{ kind = "small-cnn", features = 4, width = 2 }}
+        learner.kind = "{learner}"
+        {}
+        "#,
+        match learner {
+            "ghost" =>
+                "train = { epochs = 1, batch_size = 32 }\nfinetune.epochs = 1\ncomplete.epochs = 1\n\
+                 ghosts = { per_class = 4, generator = { kind = \"gaussian\" } }",
+            _ => "",
+        }
+    );
+    let recipe = text.parse().expect("a recipe");
+    let experiment = Experiment::new(recipe, Device::Cpu).expect("an experiment");
+    experiment.run(at, None, &mut Silent).expect("a run");
+}
+
+/// Makes the digests in a run's record those of its files, as one would who changes a run and covers it up.
+pub fn reseal(run: &Path) {
+    let path = run.join("record.jsonl");
+    let mut before = String::new();
+    for line in std::fs::read_to_string(&path).expect("the record").lines() {
+        match serde_json::from_str(line) {
+            Ok(Line::Digests(Digests { task, files, .. })) => {
+                let folder = run.join(format!("tasks/{task:02}"));
+                let digest = |name: String| {
+                    let bytes = std::fs::read(folder.join(&name)).expect("a file of the run");
+                    (name, blake3::hash(&bytes).to_hex().to_string())
+                };
+                let digests = Digests::new(task, files.into_keys().map(digest).collect(), &before);
+                before.push_str(&(Line::Digests(digests).to_json() + "\n"));
+            }
+            _ => before.push_str(&format!("{line}\n")),
+        }
+    }
+    std::fs::write(path, before).expect("the record");
+}
