@@ -46,7 +46,7 @@ def arguments():
     parser.add_argument("--order", default="order-1.txt", help="which classes, and in which order")
     parser.add_argument("--seed", type=int, default=1, help="of the months")
     parser.add_argument("--months", type=int, default=12)
-    parser.add_argument("--hold-out", type=int, default=5, help="of the shop: every so-manieth photo")
+    parser.add_argument("--hold-out", type=int, default=0, help="of shop and base: every so-manieth photo; retraining holds out none")
     parser.add_argument("--size", type=int, default=224)
     parser.add_argument("--svg", type=Path, help="draw accuracy over months")
     return parser.parse_args()
