@@ -8,6 +8,7 @@ mod ends;
 mod exchange;
 mod extract;
 mod generator_step;
+mod load;
 mod made_up;
 mod many_classes;
 mod mmd;
@@ -58,6 +59,8 @@ enum Work {
     Exchange(exchange::Exchange),
     /// The loss of the generator and its slope: an item is an evaluation
     Mmd(mmd::MmdStep),
+    /// Load for a service on this machine: no rounds, prints rate and latencies
+    Load(load::Load),
     /// A linear SVM: an item is a fit
     Svm(svm::Svm),
 }
@@ -79,6 +82,7 @@ fn main() {
         Work::ManyClasses(work) => work.run(),
         Work::Exchange(work) => work.run(),
         Work::Mmd(work) => work.run(),
+        Work::Load(work) => work.run(),
         Work::Svm(work) => work.run(),
     }
 }

@@ -21,6 +21,7 @@ mod project;
 mod report;
 mod reproduce;
 mod run;
+mod serve;
 mod weights;
 
 use clap::{Parser, Subcommand};
@@ -60,6 +61,8 @@ enum Verb {
     Learn(project::learn::Learn),
     /// Classify photos with a project or a run
     Predict(predict::Predict),
+    /// Answer over HTTP, with a page to drop photos on
+    Serve(serve::Serve),
     /// Write a model for other programs: ONNX, TorchScript or safetensors, in a folder that explains itself
     Export(export::Export),
     /// Show what a project has learned, what it guesses, and how good it believes it is
@@ -114,6 +117,7 @@ pub fn main() -> ExitCode {
         Verb::New(verb) => verb.run(),
         Verb::Learn(verb) => verb.run(),
         Verb::Predict(verb) => verb.run(),
+        Verb::Serve(verb) => verb.run(),
         Verb::Export(verb) => verb.run(),
         Verb::Status(verb) => verb.run(),
         Verb::Plan(verb) => verb.run(),

@@ -125,7 +125,7 @@ fn the_library_needs_no_terminal_and_no_network() {
     let tree = cargo(&["tree", "--package", "prescient", "--edges", "normal", "--prefix", "none"]);
     let names: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
     assert!(names.contains("tch") && names.contains("prescient"), "{tree}");
-    for unwanted in ["clap", "ureq", "indicatif", "console", "rustls"] {
+    for unwanted in ["clap", "ureq", "indicatif", "console", "rustls", "axum", "hyper", "tokio"] {
         assert!(!names.contains(unwanted), "the library depends on `{unwanted}`");
     }
 }

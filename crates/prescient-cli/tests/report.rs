@@ -1,15 +1,14 @@
 //! Reports of real runs: from the folder alone, the same bytes again, and a page that works in a real browser.
 #![allow(clippy::unwrap_used)]
 
+mod browser;
 #[path = "../../prescient/tests/common/mod.rs"]
 mod common;
 
 use assert_cmd::Command;
+use browser::Opened;
 use common::small_recipe;
 use headless_chrome::browser::tab::point::Point;
-use headless_chrome::protocol::cdp::Network;
-use headless_chrome::protocol::cdp::types::Event;
-use headless_chrome::{Browser, LaunchOptions, Tab};
 use prescient::evaluation::Scatter;
 use prescient::experiment::{Experiment, Recipe, Record, RunFolder};
 use prescient::extractor::ExtractorKind;
@@ -17,7 +16,7 @@ use prescient::ghost::GeneratorKind;
 use prescient::learner::Silent;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 use tch::Device;
 use tempfile::TempDir;
@@ -167,62 +166,12 @@ fn the_plane_that_is_drawn_gives_the_answers_of_the_record() {
     }
 }
 
-/// A browser with the page open, and what it complained about or asked for.
-struct Opened {
-    _browser: Browser,
-    tab: Arc<Tab>,
-    told: Arc<Mutex<Vec<String>>>,
-}
-
-/// Opens `file` from disk; says so and answers none where there is no browser.
+/// Opens a file from disk; says so and answers none where there is no browser.
 fn open(file: &Path) -> Option<Opened> {
-    let Ok(path) = headless_chrome::browser::default_executable() else {
-        common::skip("browser", "there is no Chromium on the path; `apt-get install chromium`, or set CHROME");
-        return None;
-    };
-    let options = LaunchOptions::default_builder()
-        .path(Some(path))
-        .sandbox(false)
-        .window_size(Some((1280, 900)))
-        .idle_browser_timeout(Duration::from_secs(120))
-        .build()
-        .unwrap();
-    let browser = Browser::new(options).unwrap();
-    let tab = browser.new_tab().unwrap();
-    let told: Arc<Mutex<Vec<String>>> = Arc::default();
-    tab.enable_log().unwrap().enable_runtime().unwrap();
-    tab.call_method(Network::Enable {
-        max_total_buffer_size: None,
-        max_resource_buffer_size: None,
-        max_post_data_size: None,
-        report_direct_socket_traffic: None,
-        enable_durable_messages: None,
-    })
-    .unwrap();
-    let noted = told.clone();
-    tab.add_event_listener(Arc::new(move |event: &Event| {
-        let told = match event {
-            Event::LogEntryAdded(event) => format!("log: {:?}", event.params.entry.text),
-            Event::RuntimeExceptionThrown(event) => format!("exception: {:?}", event.params.exception_details.text),
-            Event::RuntimeConsoleAPICalled(_) => "console".to_owned(),
-            Event::NetworkRequestWillBeSent(event) => format!("request: {}", event.params.request.url),
-            _ => return,
-        };
-        noted.lock().unwrap().push(told);
-    }))
-    .unwrap();
-    tab.navigate_to(&format!("file://{}", file.display())).unwrap().wait_until_navigated().unwrap();
-    Some(Opened { _browser: browser, tab, told })
+    browser::open(&format!("file://{}", file.display()))
 }
 
 impl Opened {
-    /// What `script` gives, as JSON.
-    fn ask(&self, script: &str) -> serde_json::Value {
-        let answer = self.tab.evaluate(&format!("(async () => JSON.stringify(await ({script})))()"), true).unwrap();
-        let text = answer.value.unwrap_or_else(|| panic!("{script}: {:?}", answer.description));
-        serde_json::from_str(text.as_str().unwrap()).unwrap()
-    }
-
     /// What the page says where one points at the middle of the first such element that can be seen.
     fn hover(&self, selector: &str) -> String {
         let at = self.ask(&format!(

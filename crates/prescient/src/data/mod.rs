@@ -11,6 +11,7 @@ pub mod sheet;
 mod source;
 pub(crate) mod thumbnail;
 pub mod transforms;
+mod untrusted;
 
 pub use cache::CachedDataset;
 pub use datasets::{
@@ -24,6 +25,7 @@ pub use source::{DATASET_NAMES, DATASETS, DatasetInfo, DatasetOptions, Source, r
 pub(crate) use source::{DatasetKind, resolve_or};
 pub use thumbnail::Thumbnail;
 pub use transforms::{Augmentation, Crop, CropParams, Normalization, View, Window};
+pub use untrusted::{Refused, Untrusted};
 
 use crate::catalogue::Catalogue;
 use crate::class::ClassId;

@@ -11,11 +11,13 @@ mod file;
 mod head;
 mod novelty;
 pub(crate) mod place;
+mod stamp;
 
 pub(crate) use file::{EXTRACTOR, WEIGHTS};
 pub use head::{Gaussian, Head, HeadKind};
 pub use novelty::Novelty;
 pub(crate) use novelty::log_odds;
+pub use stamp::Stamp;
 
 use crate::class::{Slot, Slots};
 use crate::data::{Channels, Image, Normalization, View};
