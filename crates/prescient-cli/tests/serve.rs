@@ -14,7 +14,7 @@ use serde_json::Value;
 use server::{Server, form, read};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex, Weak};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -34,8 +34,16 @@ static RUN: LazyLock<(TempDir, Record)> = LazyLock::new(|| {
     (folder, record)
 });
 
-/// One server for all tests that do not change it.
-static SERVER: LazyLock<Server> = LazyLock::new(|| Server::start(&run_folder(), &[]));
+/// One server for all tests that do not change it, as long as one of them runs.
+fn shared() -> Arc<Server> {
+    static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().unwrap();
+    shared.upgrade().unwrap_or_else(|| {
+        let server = Arc::new(Server::start(&run_folder(), &[]));
+        *shared = Arc::downgrade(&server);
+        server
+    })
+}
 
 fn run_folder() -> PathBuf {
     RUN.0.path().join("run")
@@ -63,13 +71,14 @@ fn best(answers: &Value, photo: usize) -> &Value {
 
 #[test]
 fn one_photo_and_many_have_the_recorded_answers() {
-    let one = SERVER.predict(&photo(0));
+    let server = shared();
+    let one = server.predict(&photo(0));
     assert_eq!(one.status, 200, "{}", one.text());
     let one = one.json();
     assert_eq!((best(&one, 0), &one["model"]["version"]), (&recorded(3, 0).into(), &3.into()));
     let photos: Vec<(String, Vec<u8>)> = (0..48).map(|index| (format!("{index}.png"), photo(index))).collect();
     let files: Vec<(&str, &[u8])> = photos.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-    let many = SERVER.form("/predict?top=24", &[], &[], &files).json();
+    let many = server.form("/predict?top=24", &[], &[], &files).json();
     for index in 0..48 {
         let answer = &many["photos"][index];
         assert_eq!(answer["photo"], format!("{index}.png"), "the order is kept");
@@ -107,7 +116,8 @@ fn answers_say_what_is_seen_and_name_the_nearest_of_both_kinds() {
 /// Every path and method of the description is there, nothing else is, and what comes back is as it says.
 #[test]
 fn the_description_is_what_is_served() {
-    let description = SERVER.get("/openapi.json").json();
+    let server = shared();
+    let description = server.get("/openapi.json").json();
     let paths = description["paths"].as_object().unwrap();
     assert_eq!(paths.keys().collect::<Vec<_>>(), ["/", "/classes", "/health", "/metrics", "/openapi.json", "/predict"]);
     let check = |path: &str, method: &str, response: &server::Response| {
@@ -122,69 +132,72 @@ fn the_description_is_what_is_served() {
     };
     for (path, operations) in paths {
         for method in ["get", "post", "put", "delete", "patch"] {
-            let response = SERVER.request(&method.to_uppercase(), path, &[], b"");
+            let response = server.request(&method.to_uppercase(), path, &[], b"");
             match operations.get(method) {
                 Some(_) => check(path, method, &response),
                 None => response.assert_problem(405, "method"),
             }
         }
     }
-    check("/predict", "post", &SERVER.predict(&photo(0)));
-    check("/predict", "post", &SERVER.form("/predict", &[], &[], &[("a.png", &photo(0)), ("b.png", b"no photo")]));
-    check("/predict", "post", &SERVER.predict(b"no photo"));
-    let allow = SERVER.get("/predict");
+    check("/predict", "post", &server.predict(&photo(0)));
+    check("/predict", "post", &server.form("/predict", &[], &[], &[("a.png", &photo(0)), ("b.png", b"no photo")]));
+    check("/predict", "post", &server.predict(b"no photo"));
+    let allow = server.get("/predict");
     assert_eq!(allow.header("allow"), Some("POST"));
     for path in ["/nothing", "/predict/", "/learn/x", "/..%2f..%2fetc/passwd", "/page.html"] {
-        SERVER.get(path).assert_problem(404, "nothing at this path");
+        server.get(path).assert_problem(404, "nothing at this path");
     }
     // Not described, for it is off: it says so.
-    SERVER.request("POST", "/learn", &[], b"").assert_problem(403, "does not learn");
+    server.request("POST", "/learn", &[], b"").assert_problem(403, "does not learn");
 }
 
 #[test]
 fn what_is_no_photo_has_the_right_status() {
+    let server = shared();
     let whole = photo(0);
-    SERVER.predict(b"").assert_problem(400, "found no bytes");
-    SERVER.predict(b"GIF is what this is not").assert_problem(415, "expected a JPEG");
-    SERVER.predict(&whole[..whole.len() / 2]).assert_problem(422, "does not decode");
-    SERVER.request("POST", "/predict", &[("Content-Type", "text/plain")], &whole).assert_problem(415, "text/plain");
-    SERVER
+    server.predict(b"").assert_problem(400, "found no bytes");
+    server.predict(b"GIF is what this is not").assert_problem(415, "expected a JPEG");
+    server.predict(&whole[..whole.len() / 2]).assert_problem(422, "does not decode");
+    server.request("POST", "/predict", &[("Content-Type", "text/plain")], &whole).assert_problem(415, "text/plain");
+    server
         .request("POST", "/predict", &[("Content-Type", "application/json")], b"{}")
         .assert_problem(415, "application/json");
-    SERVER.request("POST", "/predict?top=0", &[], &whole).assert_problem(400, "top");
-    SERVER.request("POST", "/predict?topp=1", &[], &whole).assert_problem(400, "topp");
-    SERVER.form("/predict", &[], &[("class", "x")], &[]).assert_problem(400, "found none");
-    SERVER.form("/predict", &[], &[], &[("empty.png", b"")]).assert_problem(400, "found no bytes");
-    SERVER.request("POST", "/predict", &[("Content-Type", "multipart/form-data")], b"").assert_problem(400, "boundary");
+    server.request("POST", "/predict?top=0", &[], &whole).assert_problem(400, "top");
+    server.request("POST", "/predict?topp=1", &[], &whole).assert_problem(400, "topp");
+    server.form("/predict", &[], &[("class", "x")], &[]).assert_problem(400, "found none");
+    server.form("/predict", &[], &[], &[("empty.png", b"")]).assert_problem(400, "found no bytes");
+    server.request("POST", "/predict", &[("Content-Type", "multipart/form-data")], b"").assert_problem(400, "boundary");
     let cut = form(&[], &[("a.png", &whole)]);
-    SERVER
+    server
         .request("POST", "/predict", &[("Content-Type", &cut.0)], &cut.1[..100])
         .assert_problem(400, "the form cannot be read");
     let many: Vec<(&str, &[u8])> = (0..65).map(|_| ("a.png", whole.as_slice())).collect();
-    SERVER.form("/predict", &[], &[], &many).assert_problem(413, "too many photos");
-    assert_eq!(SERVER.predict(&whole).status, 200, "others are unharmed");
+    server.form("/predict", &[], &[], &many).assert_problem(413, "too many photos");
+    assert_eq!(server.predict(&whole).status, 200, "others are unharmed");
 }
 
 /// A JPEG that has lost its end would decode to grey.
 #[test]
 fn half_a_jpeg_is_refused() {
+    let server = shared();
     let mut jpeg = Vec::new();
     let image = image::RgbImage::from_fn(200, 200, |x, y| image::Rgb([x as u8, y as u8, (x * y) as u8]));
     image.write_with_encoder(image::codecs::jpeg::JpegEncoder::new(&mut jpeg)).unwrap();
-    assert_eq!(SERVER.predict(&jpeg).status, 200);
-    SERVER.predict(&jpeg[..jpeg.len() / 2]).assert_problem(422, "cut short");
+    assert_eq!(server.predict(&jpeg).status, 200);
+    server.predict(&jpeg[..jpeg.len() / 2]).assert_problem(422, "cut short");
 }
 
 #[test]
 fn one_bad_photo_does_not_keep_the_others_from_their_answers() {
+    let server = shared();
     let answers =
-        SERVER.form("/predict", &[], &[], &[("a.png", &photo(0)), ("bad.jpg", b"no photo"), ("c.png", &photo(1))]);
+        server.form("/predict", &[], &[], &[("a.png", &photo(0)), ("bad.jpg", b"no photo"), ("c.png", &photo(1))]);
     assert_eq!(answers.status, 200, "{}", answers.text());
     let answers = answers.json();
     assert_eq!([best(&answers, 0), best(&answers, 2)], [recorded(3, 0), recorded(3, 1)]);
     assert_eq!(answers["photos"][1]["photo"], "bad.jpg");
     assert!(answers["photos"][1]["error"].as_str().unwrap().contains("expected a JPEG"), "{answers}");
-    SERVER.form("/predict", &[], &[], &[("a.jpg", b"no"), ("b.jpg", b"photo")]).assert_problem(415, "expected a JPEG");
+    server.form("/predict", &[], &[], &[("a.jpg", b"no"), ("b.jpg", b"photo")]).assert_problem(415, "expected a JPEG");
 }
 
 /// A PNG of one colour, `width` × `height`: a hundred megapixels are 98 KB of zeros, deflated.
@@ -316,21 +329,23 @@ fn sixty_four_clients_at_once_are_answered_together() {
 
 #[test]
 fn pages_elsewhere_and_foreign_names_are_refused() {
-    let (photo, address) = (photo(0), SERVER.address.as_str());
+    let server = shared();
+    let (photo, address) = (photo(0), server.address.as_str());
     let own = format!("http://{address}");
-    assert_eq!(SERVER.request("POST", "/predict", &[("Origin", &own)], &photo).status, 200);
-    SERVER
+    assert_eq!(server.request("POST", "/predict", &[("Origin", &own)], &photo).status, 200);
+    server
         .request("POST", "/predict", &[("Origin", "https://evil.example")], &photo)
         .assert_problem(403, "evil.example");
-    SERVER.request("GET", "/classes", &[("Host", "evil.example")], b"").assert_problem(421, "evil.example");
-    let answer = SERVER.request("OPTIONS", "/predict", &[("Access-Control-Request-Method", "POST")], b"");
+    server.request("GET", "/classes", &[("Host", "evil.example")], b"").assert_problem(421, "evil.example");
+    let answer = server.request("OPTIONS", "/predict", &[("Access-Control-Request-Method", "POST")], b"");
     assert!(!answer.head.to_lowercase().contains("access-control-allow"), "{}", answer.head);
 }
 
 #[test]
 fn every_answer_has_the_headers_that_protect_it() {
+    let server = shared();
     for path in ["/", "/health", "/nothing"] {
-        let response = SERVER.get(path);
+        let response = server.get(path);
         assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{path}");
         assert_eq!(response.header("referrer-policy"), Some("no-referrer"), "{path}");
         let policy = response.header("content-security-policy").unwrap();

@@ -74,9 +74,9 @@ pub(super) struct Serve {
     #[arg(long, value_enum, default_value = "auto")]
     device: DeviceName,
 
-    /// Compute at most so many photos together
-    #[arg(long, value_name = "PHOTOS", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    batch: u32,
+    /// Compute at most so many photos together; 8 on a CPU, 64 on a GPU unless given
+    #[arg(long, value_name = "PHOTOS", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    batch: Option<u32>,
 
     /// Take at most so many MiB a request
     #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=256))]
@@ -111,7 +111,8 @@ impl Serve {
     pub(super) fn run(self) -> Result<()> {
         let device = self.device.open()?;
         let metrics = Arc::new(Metrics::default());
-        let (task, batch) = (self.task.map(|task| task as usize), self.batch as usize);
+        let batch = self.batch.unwrap_or(if device.is_cuda() { 64 } else { 8 }) as usize;
+        let task = self.task.map(|task| task as usize);
         let source = Source { path: self.model.clone(), task, device, batch };
         let models = Arc::new(Models::open(source, metrics.clone())?);
         let limits = Limits {

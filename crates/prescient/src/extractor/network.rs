@@ -177,6 +177,18 @@ impl Network {
         }
     }
 
+    /// The same for a few images in less time: for each look at one, threads are started and joined more than a hundred times.
+    pub fn mirrored_mean_of_few(&self, images: &Tensor) -> Tensor {
+        match images.dim() {
+            4 => no_grad(|| {
+                let both = Tensor::cat(&[images, &images.flip([3i64])], 0);
+                let seen = self.forward_eval(&both).features;
+                seen.view([2, images.size()[0], -1]).mean_dim([0i64].as_slice(), false, Kind::Float)
+            }),
+            _ => self.forward_eval(images).features,
+        }
+    }
+
     /// What it computes, step by step, with the names of [`variables`](Self::variables); none for an exported network.
     pub(crate) fn layers(&self) -> Option<Layers> {
         self.extractor.layers()
