@@ -25,7 +25,7 @@ const INTERRUPTED: u8 = 130;
   prescient run demo-base --set train.epochs=3        any key, for this run alone
   prescient run --resume runs/mine-2                  after an interruption
   prescient run mine.toml --processes 2               in two processes on this machine
-  torchrun --no-python --nproc-per-node 8 prescient run mine.toml     on eight GPUs; `srun` works too
+  torchrun --no-python --nproc-per-node 8 prescient run mine.toml     with torchrun or srun
 
 A run is a folder: its recipe, its record, and the model after each task. It appears with its first finished task.
 Ctrl-C stops a run so that `--resume DIR` goes on after its last finished epoch.")]

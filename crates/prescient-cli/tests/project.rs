@@ -26,7 +26,7 @@ struct Place(TempDir);
 impl Place {
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
-        let extractor = ExtractorKind::SmallCnn(SmallCnn { features: 16, width: 4, ..Default::default() });
+        let extractor = ExtractorKind::SmallCnn(SmallCnn { features: 16, width: 4 });
         let settings = Settings { size: 32, ..Settings::new(extractor) };
         let table = ClassTable::parse(TABLE.as_bytes(), Path::new("classes.csv")).unwrap();
         Project::create(place.path("shop"), &table, settings, tch::Device::Cpu).unwrap();

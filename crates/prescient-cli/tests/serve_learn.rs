@@ -25,10 +25,10 @@ const CLASSES: [&str; 4] = ["circle", "square", "star", "<b>ring</b>"];
 /// Drawing `number` of a class.
 fn drawing(class: usize, number: usize) -> Vec<u8> {
     let drawn = Synthetic::new(&SyntheticSettings { train: 12, test: 1 });
-    let samples = drawn.samples(Subset::Train).iter().filter(|sample| sample.class.index() == class);
+    let mut samples = drawn.samples(Subset::Train).iter().filter(|sample| sample.class.index() == class);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.png");
-    drawn.image(samples.skip(number).next().unwrap()).unwrap().write_png(&path).unwrap();
+    drawn.image(samples.nth(number).unwrap()).unwrap().write_png(&path).unwrap();
     std::fs::read(path).unwrap()
 }
 

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Stages, assert_audited, bytes, features, run, small_recipe, terms_of_task_2};
+use prescient::data::{Source, SyntheticSettings};
 use prescient::engine::TensorFile;
 use prescient::evaluation::{Points, Scatter, metrics};
 use prescient::experiment::record::Epoch;
@@ -472,8 +473,8 @@ fn what_the_closed_form_imagines_can_be_inspected() {
     assert!(error.contains("nothing is imagined after task 1: the base model answers"), "{error}");
 }
 
-/// After each task with classes to come the record says what guesses promise, measured on two held-out images of each new class
-/// of twenty. Where they are left out, only seen classes answer. A run that resumes knows what the last task guessed.
+/// After each task with classes to come the record says what guesses promise, measured on five held-out images of each new class
+/// of fifty. Where they are left out, only seen classes answer. A run that resumes knows what the last task guessed.
 #[test]
 fn what_guesses_promise_is_recorded_and_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -482,11 +483,12 @@ fn what_guesses_promise_is_recorded_and_kept() {
     {
         let mut recipe = ghost_recipe();
         recipe.calibrate.target = Some(target);
+        recipe.data = Source::Synthetic(SyntheticSettings { train: 50, test: 8 }).into();
         let [whole, parts] = ["whole", "parts"].map(|part| folder.path().join(format!("{name}-{part}")));
         let record = run(recipe.clone(), &whole);
         let promises: Vec<_> = record.promises().collect();
         assert_eq!(promises.iter().map(|promise| promise.task).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(promises.iter().map(|promise| promise.images).collect::<Vec<_>>(), [12 * 2, 6 * 2]);
+        assert_eq!(promises.iter().map(|promise| promise.images).collect::<Vec<_>>(), [12 * 5, 6 * 5]);
         for (promise, evaluation) in promises.iter().zip(record.evaluations()) {
             let guesses = evaluation.answers.unseen.is_some();
             assert_eq!((promise.target.as_str(), promise.why_not.is_none()), (name, guesses));
@@ -502,15 +504,16 @@ fn what_guesses_promise_is_recorded_and_kept() {
     }
 }
 
-/// Held-out images are kept in memory as a tenth of the exemplars, and everything else trains: 18 images of each class are seen by the
-/// first training, 20 where nothing is calibrated.
+/// Held-out images are kept in memory as a tenth of the exemplars, and everything else trains: 45 images of each class are seen by the
+/// first training, 50 where nothing is calibrated.
 #[test]
 fn held_out_images_train_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    for (target, images) in [(TargetName::Accuracy, 18), (TargetName::None, 20)] {
+    for (target, images) in [(TargetName::Accuracy, 45), (TargetName::None, 50)] {
         let mut recipe = ghost_recipe();
         recipe.calibrate.target = Some(target);
         recipe.memory.per_class = 10;
+        recipe.data = Source::Synthetic(SyntheticSettings { train: 50, test: 8 }).into();
         let mut stages = Stages::default();
         let name = format!("{images}");
         Experiment::new(recipe, Device::Cpu).unwrap().run(&folder.path().join(name), Some(1), &mut stages).unwrap();

@@ -1,6 +1,6 @@
 //! `prescient plan`.
 
-use super::text::columns;
+use super::text::{columns, count};
 use super::{Form, name};
 use crate::output;
 use clap::Args;
@@ -55,7 +55,13 @@ fn text(project: &str, plan: &Found, top: usize) -> String {
     let row = |class: &Planned| {
         let mut cells = vec![class.class.clone(), class.photos.to_string(), format!("{:.0} %", class.right)];
         cells.extend(shown.iter().map(|at| format!("{:+.2}", class.gains[*at])));
-        cells.extend([format!("{} photos", class.suggested), class.why.join("; ")]);
+        cells.extend([
+            match class.suggested {
+                0 => "–".to_owned(),
+                suggested => count(suggested as u64, "photo"),
+            },
+            class.why.join("; "),
+        ]);
         cells
     };
     let rows: Vec<Vec<String>> = std::iter::once(header).chain(plan.classes.iter().take(top).map(row)).collect();

@@ -27,7 +27,7 @@ use work::Work;
   prescient reproduce all --dataset animals50           the same rows on other photos
   prescient reproduce all --dataset animals12 --seeds 1 --set train.epochs=2 --out runs/smoke
   prescient reproduce table1 --no-run                   runs nothing: tables of what is there
-  prescient reproduce all --plan --device cuda          runs nothing: a command a line, and a Slurm array
+  prescient reproduce all --plan --device cuda          runs nothing: commands for a scheduler
 
 Each row and seed is a run folder below --out, `RECIPE-seedN`. What is finished is not run again,
 what was interrupted goes on, and a folder with a run of another recipe is refused. A row that
@@ -36,8 +36,9 @@ runs: table1.md, table1.csv, table1.tex, …; `logs` has what each run said.
 
 Several runs at a time are spread over the GPUs of the machine, and gain even on one, which a run
 seldom fills; on a CPU they share its cores. For several machines --plan writes what is left to do
-as shell commands, plan.sh, and as plan.slurm for sbatch. Exit codes: 0 every row is there, 2 a run failed, 3 nothing failed but some rows are not
-there, for want of their data or because of --no-run. See docs/guide/reproduce.md.")]
+as shell commands, plan.sh, and as plan.slurm for sbatch. Exit codes: 0 every row is there, 2 a run
+failed, 3 nothing failed but some rows are not there, for want of data or because of --no-run.
+See docs/guide/reproduce.md.")]
 pub(super) struct Reproduce {
     /// Which tables
     #[arg(required = true, value_enum)]

@@ -51,15 +51,15 @@ pub enum ProcessError {
     #[error("the processes are not about to do the same: {first} has {what} {expected}, {second} has {found}")]
     Differs {
         /// What they differ in.
-        what: String,
+        what: Box<str>,
         /// Process 0.
-        first: String,
+        first: Box<str>,
         /// What it has.
-        expected: String,
+        expected: Box<str>,
         /// The other.
-        second: String,
+        second: Box<str>,
         /// What it has.
-        found: String,
+        found: Box<str>,
     },
     /// Batches cannot be dealt out.
     #[error("`train.shards` is {shards}, and {count} processes cannot share {shards} shards equally")]

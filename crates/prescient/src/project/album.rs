@@ -132,8 +132,11 @@ impl Album {
     pub(super) fn sums(&self) -> Result<Sums, LearnError> {
         let mut sums = Sums::new(self.width, false);
         for (class, kept) in &self.classes {
-            let photos: Vec<[u8; 32]> = kept.learned.iter().map(|(photo, _)| *photo.as_bytes()).collect();
-            sums.add(class, &self.rows(kept.learned.iter()), &photos)?;
+            // By photo: sums are rounded, and the order of arrival must not show in their last digits.
+            let mut learned: Vec<&Row> = kept.learned.iter().collect();
+            learned.sort_by_key(|(photo, _)| *photo.as_bytes());
+            let photos: Vec<[u8; 32]> = learned.iter().map(|(photo, _)| *photo.as_bytes()).collect();
+            sums.add(class, &self.rows(learned.into_iter()), &photos)?;
         }
         Ok(sums)
     }

@@ -85,13 +85,14 @@ pub(super) fn arrived(predictor: &Predictor, photos: &[(&str, &Row)]) -> Result<
     let features = Tensor::from_slice(&values).reshape([photos.len() as i64, -1]);
     let answers = predictor.ranked(&features.to_device(predictor.device()))?;
     let mut found = Arrived { seen: Tally::default(), guessed: Tally::default() };
-    let seen = &predictor.about().classes[..predictor.about().seen];
+    let known = &predictor.about().classes;
+    let (seen, guessed) = (&known[..predictor.about().seen], &known[predictor.future().range()]);
     for ((class, _), answer) in photos.iter().zip(&answers) {
         let right = predictor.class(answer.guesses[0].slot) == *class;
         match seen.iter().any(|name| name == class) {
             true => found.seen.add(right),
-            false if predictor.about().classes.iter().any(|name| name == class) => found.guessed.add(right),
-            // Nobody had told it of the class.
+            false if guessed.iter().any(|name| name == class) => found.guessed.add(right),
+            // It did not guess, or nobody had told it of the class.
             false => {}
         }
     }

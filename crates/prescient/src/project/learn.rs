@@ -61,10 +61,11 @@ impl Project {
         let hold_out = lesson.hold_out.unwrap_or(self.settings.hold_out);
         for (class, row) in brought {
             let from = step.album.class_of(&row.0).filter(|from| **from != class).map(String::from);
-            if !step.album.has(&class) && !learned.first_photos.contains(&class) {
+            let had = step.album.has(&class);
+            let added = step.album.add(&class, row, hold_out);
+            if !had && step.album.has(&class) {
                 learned.first_photos.push(class.clone());
             }
-            let added = step.album.add(&class, row, hold_out);
             learned.held_out += usize::from(added == Added::HeldOut);
             match (added, from) {
                 (Added::Known, _) => learned.known += 1,

@@ -28,7 +28,7 @@ pub struct Planned {
     pub right: f64,
     /// By how many points the accuracy over all classes is expected to rise, for each number of photos.
     pub gains: Vec<f64>,
-    /// As many photos as bring most of what many photos would.
+    /// As many photos as bring most of what many photos would; 0 where they would bring next to nothing.
     pub suggested: usize,
     /// Why.
     pub why: Vec<String>,
@@ -38,6 +38,8 @@ pub struct Planned {
 const BY: usize = 3;
 /// A number of photos is enough if it brings this share of what the most would.
 const MOST: f64 = 0.8;
+/// A gain that is less is within the noise of the play: a twentieth of a point.
+const WORTH_IT: f64 = 5e-4;
 
 impl Project {
     /// What photos of each class would be worth; none where fewer than two classes have photos.
@@ -89,7 +91,7 @@ impl Planned {
             photos,
             right: 100.0 * right,
             gains: gains.into_iter().map(|gain| 100.0 * gain).collect(),
-            suggested: MORE[enough],
+            suggested: if most < WORTH_IT { 0 } else { MORE[enough] },
             why,
         }
     }

@@ -44,11 +44,11 @@ impl Processes {
             }
             let card = store.get(&key(rank), place.times.join).map_err(lost)?;
             let card: Card = serde_json::from_slice(&card).map_err(|_| ProcessError::Differs {
-                what: "the version".to_owned(),
-                first: "this process".to_owned(),
-                expected: here.version.clone(),
-                second: format!("process {rank}"),
-                found: "another".to_owned(),
+                what: "the version".into(),
+                first: "this process".into(),
+                expected: here.version.as_str().into(),
+                second: format!("process {rank}").into(),
+                found: "another".into(),
             })?;
             cards.push(card);
         }
@@ -97,7 +97,7 @@ pub(super) fn differs(
     if expected == found {
         return Ok(());
     }
-    let [what, first, expected, second, found] = [what, first, expected, second, found].map(str::to_owned);
+    let [what, first, expected, second, found] = [what, first, expected, second, found].map(Box::from);
     Err(ProcessError::Differs { what, first, expected, second, found })
 }
 

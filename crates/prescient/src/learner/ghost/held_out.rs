@@ -2,7 +2,8 @@
 //!
 //! `f` is surer of the images that it has learned than of any others. So the last tenth of each class's training images, ten
 //! at most, is kept from every stage but the calibration, and a tenth of the exemplars of a past class are such images; bias
-//! correction is done so in BiC (Wu et al., 2019). Where there is nothing to calibrate, nothing is held out.
+//! correction is done so in BiC (Wu et al., 2019). Where there is nothing to calibrate, nothing is held out, and nothing of a
+//! class with few images: it needs them all.
 
 use super::settings::LearnSettings;
 use crate::data::Sample;
@@ -14,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const ONE_IN: usize = 10;
 /// Images of a class, at most.
 const MOST: usize = 10;
+/// Of a class with fewer images none is held out: with 20 photos of each of six animals, two of them held out cost five points.
+const FEWEST: usize = 50;
 
 /// The training images that train nothing.
 #[derive(Debug, Default)]
@@ -31,7 +34,10 @@ impl HeldOut {
             by_class.entry(sample.class).or_default().push(sample);
         }
         // The last ones by name, not one here and there: neighbours are often photos of one scene.
-        let last = |samples: &Vec<&Sample>| samples.len() - (samples.len() / ONE_IN).min(MOST);
+        let last = |samples: &Vec<&Sample>| match samples.len() {
+            few @ 0..FEWEST => few,
+            many => many - (many / ONE_IN).min(MOST),
+        };
         let groups: BTreeSet<u64> = by_class
             .values()
             .flat_map(|samples| samples[last(samples)..].iter().map(|sample| sealed.group(sample)))
@@ -74,10 +80,10 @@ mod tests {
         (dataset.samples(Subset::Train).to_vec(), held_out)
     }
 
-    /// 24 classes of 25 images: the last two of each. Of 200: the last ten. Of nine: none.
+    /// 24 classes of 55 images: the last five of each. Of 200: the last ten. Of 49: none.
     #[test]
     fn the_last_tenth_of_each_class_trains_nothing() {
-        for (train, of_class) in [(25, 2), (200, 10), (9, 0)] {
+        for (train, of_class) in [(55, 5), (200, 10), (49, 0)] {
             let (samples, held_out) = held_out(train, TargetName::Accuracy);
             for (place, sample) in samples.iter().enumerate() {
                 let behind = samples[place + 1..].iter().filter(|other| other.class == sample.class).count();

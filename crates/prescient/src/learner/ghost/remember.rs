@@ -38,7 +38,11 @@ pub(super) fn choose_exemplars(model: &GhostLearner, lesson: &Lesson<'_>) -> Res
                 let rows: Vec<Vec<f32>> = among.iter().map(|&row| rows[row].clone()).collect();
                 herd(&rows, count).into_iter().map(|place| class.samples[among[place]]).collect()
             };
-            chosen.insert(slot, [herded(&training, count - share), herded(&held_out, share)].concat());
+            // Herding takes the most typical images; what is held out must be as hard as others are.
+            let step = held_out.len().div_ceil(share.max(1)).max(1);
+            let mut exemplars = herded(&training, count - share);
+            exemplars.extend(held_out.iter().step_by(step).take(share).map(|&row| class.samples[row]));
+            chosen.insert(slot, exemplars);
         }
     }
     Ok(Exemplars(chosen))
