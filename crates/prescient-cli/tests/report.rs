@@ -220,7 +220,8 @@ fn the_page_opens_from_disk_and_its_slider_moves_the_figures() {
     opened.tab.press_key("Home").unwrap();
     assert!(tasks(1), "{:?}", opened.seen());
     let whats: Vec<String> = opened.seen().into_iter().filter(|name| name.starts_with("ghost")).collect();
-    assert_eq!(whats, ["ghost-task-1-space", "ghost-task-1-confusion", "ghost-task-1-classes"]);
+    let expected = ["space", "confusion", "classes", "reliability"].map(|what| format!("ghost-task-1-{what}"));
+    assert_eq!(whats, expected);
 
     let before = opened.ask("getComputedStyle(document.documentElement).backgroundColor");
     opened.ask("(document.getElementById('theme').click(), 1)");
