@@ -1,4 +1,5 @@
 //! A page in a real browser: opened, asked, and listened to.
+#![allow(dead_code, reason = "each test uses some of it")]
 
 use headless_chrome::protocol::cdp::Network;
 use headless_chrome::protocol::cdp::types::Event;
