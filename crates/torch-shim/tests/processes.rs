@@ -64,8 +64,9 @@ fn a_value_is_there_for_all_once_it_is_set() {
     let other = Store::connect("127.0.0.1", kept.port(), TIMEOUT).expect("the store");
     assert!(!other.has("a").expect("an answer"));
     kept.set("a", &[1, 0, 255]).expect("set");
-    assert!(other.has("a").expect("an answer"));
+    // Setting does not wait for the store; getting waits for the value.
     assert_eq!(other.get("a", TIMEOUT).expect("a value"), [1, 0, 255]);
+    assert!(other.has("a").expect("an answer"));
 }
 
 #[test]
