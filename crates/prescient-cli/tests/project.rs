@@ -93,7 +93,8 @@ fn a_project_from_the_first_photos_to_a_rollback() {
         said.contains("before, it named ") && said.contains(" of 2 of these photos right of classes it knew"),
         "{said}"
     );
-    assert!(said.contains(" of 6 of these photos right of classes it had never seen"), "{said}");
+    // With photos of three classes it does not guess yet, so it cannot have named the others.
+    assert!(!said.contains("classes it had never seen"), "{said}");
     assert_eq!(place.says(&["learn", "shop", "month_02"]), "nothing new: 8 photos known already; version 3 stays\n");
 
     let status = place.says(&["status", "shop"]);

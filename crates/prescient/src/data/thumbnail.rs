@@ -189,7 +189,7 @@ pub(super) mod tests {
     fn a_frame_is_cut_off_to_the_pixel() {
         let image = picture(64, 0);
         let own = Thumbnail::of(&image);
-        for (frame, colour) in [(1, 0), (3, 255), (7, 10), (16, 128)] {
+        for (frame, colour) in [(1, 0), (3, 255), (7, 10), (16, 220)] {
             assert_eq!(Thumbnail::of(&framed(&image, frame, colour)), own, "{frame} pixels of {colour}");
         }
     }

@@ -1,5 +1,6 @@
 //! What the next task needs, sent from the process that has the run's folder to those that have not.
 
+use crate::disk;
 use crate::error::RunError;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -22,7 +23,7 @@ pub(super) fn packed(folder: &Path) -> Result<Vec<Packed>, RunError> {
     for entry in fs::read_dir(folder).map_err(RunError::io(folder))? {
         let path = entry.map_err(RunError::io(folder))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        files.push((name, fs::read(&path).map_err(RunError::io(&path))?));
+        files.push((name, disk::read(&path, disk::RUN).map_err(RunError::io(&path))?));
     }
     Ok(files)
 }

@@ -62,6 +62,20 @@ fn answers(project: &Project) -> Vec<u8> {
     fs::read(project.folder().join("predictor.safetensors")).expect("an answer")
 }
 
+/// Up to rounding: the feature of a photo depends in its last digits on the photos that it goes through the network with.
+fn assert_answers_alike(one: &Project, other: &Project) {
+    let [one, other] = [one, other].map(|project| {
+        let path = project.folder().join("predictor.safetensors");
+        tch::Tensor::read_safetensors(path).expect("tensors").into_iter().collect::<BTreeMap<_, _>>()
+    });
+    assert!(one.keys().eq(other.keys()) && !one.is_empty());
+    for (name, tensor) in &one {
+        assert_eq!(tensor.size(), other[name].size(), "{name}");
+        let apart = (tensor - &other[name]).abs().max().double_value(&[]);
+        assert!(apart < 1e-4, "{name}: {apart}");
+    }
+}
+
 #[test]
 fn a_new_project_knows_classes_and_no_photo() {
     let place = Place::new();
@@ -97,7 +111,7 @@ fn the_order_in_which_photos_come_does_not_matter() {
     two.learn("second", &[("c", 0..4)]);
     two.learn("first", &[("a", 0..6), ("b", 0..3)]);
     two.learn("third", &[("a", 6..8)]);
-    assert_eq!(answers(&one.open()), answers(&two.open()));
+    assert_answers_alike(&one.open(), &two.open());
 }
 
 #[test]
@@ -129,7 +143,7 @@ fn a_photo_that_comes_again_in_another_class_is_corrected() {
     right.learn("one", &[("a", 0..2), ("b", 0..4)]);
     let version = wrong.open().version().clone();
     assert_eq!(version.classes.iter().map(|class| class.photos + class.held_out).collect::<Vec<_>>(), [2, 4, 0, 0]);
-    assert_eq!(answers(&wrong.open()), answers(&right.open()));
+    assert_answers_alike(&wrong.open(), &right.open());
 }
 
 #[test]

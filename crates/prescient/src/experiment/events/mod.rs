@@ -45,7 +45,8 @@ impl Events {
             .ok()
             .and_then(|bytes| Some(bytes[..kept(&bytes, finished)?].to_vec()));
         let bytes = before.unwrap_or_else(|| from_record(tasks, record));
-        std::fs::write(path, bytes).map_err(RunError::io(path))?;
+        // In its place, and not into it: a pipe of that name would wait for a reader.
+        crate::disk::replace(path, &bytes).map_err(RunError::io(path))?;
         let file = OpenOptions::new().append(true).open(path).map_err(RunError::io(path))?;
         Ok(Self { path: path.to_owned(), file, tasks: tasks.to_vec(), failed: None })
     }

@@ -49,7 +49,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("ghosts.generator", &["kind='gmmn'", "kind='gaussian'"]),
 ];
 
-/// Keys of pretrained extractors, of the closed form and of few photos, which the limit of 60 does not count.
+/// Keys of pretrained extractors, of the closed form, of few photos and of several processes, which the limit of 60 does not count.
 const ADDED: &[&str] = &[
     "learner.kind",
     "model.extractor.weights",
@@ -58,6 +58,7 @@ const ADDED: &[&str] = &[
     "model.extractor.normalization",
     "data.shots",
     "calibrate.target",
+    "train.shards",
 ];
 
 /// What the types of a recipe take: a key that is none makes them name all that they know.
