@@ -1,6 +1,6 @@
 //! A few months of a shop on real photos, through the command alone: `bench/shop/twelve_months.py` in small. Fifteen animals are
 //! known by their attributes, nine have photos in the first month. After each month the shop is at most 1.5 points below a project that
-//! learned everything at once, and above one that does not guess in every month in which it guesses; where it does not, the two are to be equal.
+//! learned everything at once, and above one that does not guess in every month in which it guesses; where it does not, not below it.
 #![allow(clippy::unwrap_used)]
 
 mod command;
