@@ -141,6 +141,25 @@ fn resnet50s_features_are_torchvisions() {
     assert_features(&network.frozen().forward_eval(&image(64)).features, expected, largest);
 }
 
+/// Three photos with their mirror images, all at once by libtorch's threads together, and each by itself.
+#[test]
+fn a_feature_is_the_same_whatever_photos_are_beside_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = random_weights(folder.path()).display().to_string();
+    let frozen = network(mobilenet(Some(&file), None), 32);
+    let images = Tensor::cat(&[image(32), image(32) * 0.5, image(32).flip([2i64])], 0);
+    let features = frozen.mirrored_mean(&images);
+    assert_eq!(features.size(), [3, 1280]);
+    for number in 0..3 {
+        let alone = frozen.mirrored_mean(&images.narrow(0, number, 1));
+        assert!(alone.equal(&features.narrow(0, number, 1)), "photo {number} differs by itself");
+    }
+    let mirrored = images.flip([3i64]);
+    let together = (frozen.forward_eval(&images).features + frozen.forward_eval(&mirrored).features) * 0.5;
+    let apart = f64::try_from((&features - &together).abs().max() / together.abs().max()).expect("a number");
+    assert!(apart < 1e-5, "{apart}");
+}
+
 #[test]
 fn frozen_weights_and_statistics_never_change() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,12 +2,17 @@
 #include "guarded.h"
 
 #include <dlfcn.h>
+
+#include <ATen/Parallel.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
 #include <sys/resource.h>
 
 #include <cstddef>
 #include <exception>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -46,6 +51,12 @@ TORCH_API int decrement_nesting();
 namespace {
 
 using torch::autograd::variable_list;
+
+// The generator that all draw from on a device.
+at::Generator generator_of(int index) {
+  const auto device = index < 0 ? c10::Device(at::kCPU) : c10::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index));
+  return at::globalContext().defaultGenerator(device);
+}
 
 at::DeviceType kind(int cuda) { return cuda ? at::kCUDA : at::kCPU; }
 
@@ -349,10 +360,80 @@ int shim_aside_join(void *aside) {
   return guarded([&] { work->done.block(work->outside); });
 }
 
+namespace {
+
+// oneDNN's convolutions as PyTorch's compiler calls them; none where libtorch was built without oneDNN.
+std::optional<c10::OperatorHandle> onednn(const char *name) {
+  return c10::Dispatcher::singleton().findSchema({name, ""});
+}
+
+} // namespace
+
+int shim_pack_convolution(const void *weight, const int64_t *size, int64_t stride, int64_t padding, int64_t groups,
+                          void **result) {
+  return guarded([&] {
+    const auto pack = onednn("mkldnn::_reorder_convolution_weight");
+    if (!pack || !onednn("mkldnn::_convolution_pointwise")) {
+      *result = nullptr;
+      return;
+    }
+    const std::vector<int64_t> twice_padding{padding, padding}, twice_stride{stride, stride}, ones{1, 1};
+    torch::jit::Stack stack{borrowed(weight), twice_padding, twice_stride, ones, groups, std::vector<int64_t>(size, size + 4)};
+    pack->callBoxed(stack);
+    *result = new at::Tensor(stack.at(0).toTensor());
+  });
+}
+
+int shim_packed_convolution(const void *x, const void *weight, const void *bias, int64_t stride, int64_t padding,
+                            int64_t groups, int relu6, void **result) {
+  return guarded([&] {
+    static const auto convolve = c10::Dispatcher::singleton().findSchemaOrThrow("mkldnn::_convolution_pointwise", "");
+    const std::vector<int64_t> twice_padding{padding, padding}, twice_stride{stride, stride}, ones{1, 1};
+    c10::List<std::optional<at::Scalar>> bounds;
+    if (relu6 != 0) {
+      bounds.push_back(at::Scalar(0.0));
+      bounds.push_back(at::Scalar(6.0));
+    }
+    torch::jit::Stack stack{borrowed(x), borrowed(weight), borrowed(bias), twice_padding, twice_stride, ones, groups,
+                            relu6 != 0 ? "hardtanh" : "none", bounds, ""};
+    convolve.callBoxed(stack);
+    *result = new at::Tensor(stack.at(0).toTensor());
+  });
+}
+
+int shim_use_one_thread(int *threads) {
+  return guarded([&] {
+    // libtorch gives a thread its number of helpers at the first work there; what is set before is lost.
+    at::get_num_threads();
+    // The OpenMP that libtorch has brought along. Linking one here could bring a second.
+    void *symbol = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+    if (symbol != nullptr) {
+      reinterpret_cast<void (*)(int)>(symbol)(1);
+    }
+    *threads = at::get_num_threads();
+  });
+}
+
 int shim_tune(int most) {
   return guarded([&] {
     at::globalContext().setBenchmarkLimitCuDNN(most);
     at::globalContext().setBenchmarkCuDNN(most != 0);
+  });
+}
+
+int shim_random_state(int index, void **result) {
+  return guarded([&] {
+    auto generator = generator_of(index);
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    *result = new at::Tensor(generator.get_state());
+  });
+}
+
+int shim_set_random_state(int index, const void *state) {
+  return guarded([&] {
+    auto generator = generator_of(index);
+    const std::lock_guard<std::mutex> lock(generator.mutex());
+    generator.set_state(*static_cast<const at::Tensor *>(state));
   });
 }
 

@@ -47,6 +47,20 @@ int shim_aside_begin(int index, void **aside);
 int shim_aside_end(void *aside);
 int shim_aside_join(void *aside);
 
+// Weights in the order in which oneDNN wants them for images of `size`, four numbers; null where there is no oneDNN.
+int shim_pack_convolution(const void *weight, const int64_t *size, int64_t stride, int64_t padding, int64_t groups,
+                          void **result);
+// A convolution with such weights, and ReLU6 if asked for, in one pass.
+int shim_packed_convolution(const void *x, const void *weight, const void *bias, int64_t stride, int64_t padding,
+                            int64_t groups, int relu6, void **result);
+
+// Has this thread compute alone; `threads` says with how many it computes now.
+int shim_use_one_thread(int *threads);
+// Where libtorch's generator of random numbers stands, on a CUDA device or with a negative index on the CPU: as bytes, a new tensor
+// (owned by the caller), and back to there.
+int shim_random_state(int index, void **result);
+int shim_set_random_state(int index, const void *state);
+
 int shim_set_deterministic(int on);
 int shim_is_deterministic(int *answer);
 // Has cuDNN time its kernels, at most `most` for each convolution (0: does not).

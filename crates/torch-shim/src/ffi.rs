@@ -41,8 +41,29 @@ unsafe extern "C" {
     pub(crate) fn shim_aside_begin(index: c_int, aside: *mut *mut c_void) -> c_int;
     pub(crate) fn shim_aside_end(aside: *mut c_void) -> c_int;
     pub(crate) fn shim_aside_join(aside: *mut c_void) -> c_int;
+    pub(crate) fn shim_pack_convolution(
+        weight: *const C_tensor,
+        size: *const i64,
+        stride: i64,
+        padding: i64,
+        groups: i64,
+        result: *mut *mut C_tensor,
+    ) -> c_int;
+    pub(crate) fn shim_packed_convolution(
+        x: *const C_tensor,
+        weight: *const C_tensor,
+        bias: *const C_tensor,
+        stride: i64,
+        padding: i64,
+        groups: i64,
+        relu6: c_int,
+        result: *mut *mut C_tensor,
+    ) -> c_int;
+    pub(crate) fn shim_use_one_thread(threads: *mut c_int) -> c_int;
     pub(crate) fn shim_tune(most: c_int) -> c_int;
     pub(crate) fn shim_set_deterministic(on: c_int) -> c_int;
+    pub(crate) fn shim_random_state(index: c_int, result: *mut *mut C_tensor) -> c_int;
+    pub(crate) fn shim_set_random_state(index: c_int, state: *const C_tensor) -> c_int;
     pub(crate) fn shim_is_deterministic(answer: *mut c_int) -> c_int;
     pub(crate) fn shim_allow_tf32(on: c_int) -> c_int;
     pub(crate) fn shim_is_tf32_allowed(answer: *mut c_int) -> c_int;

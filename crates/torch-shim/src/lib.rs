@@ -10,7 +10,10 @@
 //! | [`Graph`], [`keeping_grad_mode`] | work recorded once, started again with one call; gradients as before where that fails |
 //! | [`norm`], [`add_bias`], [`pod`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
 //! | [`set_deterministic`], [`tune`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
+//! | [`random_state`], [`set_random_state`] | random numbers that go on where they were, in another process |
 //! | [`Script`] | a TorchScript module made from source and tensors: tch can only trace one, whose weights are stuck where they are |
+//! | [`Packed`] | convolutions for looking on a CPU, with ReLU6 in the same pass, as PyTorch's compiler calls them |
+//! | [`use_one_thread`] | several threads that compute side by side, each alone: tch sets the number of threads for all |
 //! | [`upload`] | bytes to a device without a copy on the way |
 //! | [`Store`], [`Group`], [`leave`] | several processes with one result: libtorch's own store and Gloo |
 //! | [`peak_memory`], [`peak_ram`], [`total_ram`] | what a run needs of a machine |
@@ -30,9 +33,12 @@ mod kernels;
 mod layout;
 mod memory;
 mod optimizer;
+mod packed;
 mod process;
 mod processes;
+mod random;
 mod script;
+mod threads;
 mod upload;
 
 pub use aside::side_by_side;
@@ -45,7 +51,10 @@ pub use kernels::{After, Norm, add_bias, allow_kernels, kernels_fit, kernels_rea
 pub use layout::{channels_last, is_channels_last, try_channels_last};
 pub use memory::{peak_memory, peak_ram, reset_peak_memory, total_ram};
 pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};
+pub use packed::Packed;
 pub use process::tune_process;
 pub use processes::{Group, Store, leave};
+pub use random::{random_state, set_random_state};
 pub use script::Script;
+pub use threads::use_one_thread;
 pub use upload::upload;

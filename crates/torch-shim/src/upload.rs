@@ -13,11 +13,7 @@ use crate::ffi;
 /// # Panics
 /// If the device has no room, or there is no such device.
 pub fn upload(bytes: &[u8], device: Device) -> Tensor {
-    let index = match device {
-        Device::Cuda(index) => index as c_int,
-        Device::Cpu => -1,
-        other => panic!("bytes go to the CPU or a CUDA device, not to {other:?}"),
-    };
+    let index = index_of(device);
     let mut result = std::ptr::null_mut();
     // SAFETY: the bytes outlive the call, which has copied them when it returns.
     let answer = check(unsafe { ffi::shim_upload(bytes.as_ptr(), bytes.len() as i64, index, &mut result) });
@@ -26,4 +22,13 @@ pub fn upload(bytes: &[u8], device: Device) -> Tensor {
     }
     // SAFETY: on success `result` is a fresh `at::Tensor` from `new`, and nobody else owns it.
     unsafe { Tensor::from_ptr(result) }
+}
+
+/// As the C++ half numbers devices: CUDA devices from 0, and the CPU as −1.
+pub(crate) fn index_of(device: Device) -> c_int {
+    match device {
+        Device::Cuda(index) => index as c_int,
+        Device::Cpu => -1,
+        other => panic!("it is the CPU or a CUDA device, not {other:?}"),
+    }
 }

@@ -9,9 +9,10 @@
 
 use crate::extractor::normed::{EPSILON, with_bias};
 use crate::extractor::{Extractor, Representation};
+use std::cell::OnceCell;
 use tch::nn::BatchNorm;
 use tch::{Kind, Tensor};
-use torch_shim::After;
+use torch_shim::{After, Packed};
 
 /// A convolution with what followed it.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Folded {
     stride: i64,
     padding: i64,
     groups: i64,
+    /// For looking at images one by one on a CPU: laid out for those of the first, where libtorch can.
+    packed: Option<OnceCell<Option<Packed>>>,
 }
 
 impl Folded {
@@ -36,7 +39,7 @@ impl Folded {
         // Where the weights lie channels last, the product does too.
         let apart = weight.device().is_cuda() && kind == Kind::BFloat16;
         let bias = bias.to_kind(if apart { Kind::Float } else { kind });
-        Self { weight: weight.to_kind(kind), bias, apart, stride, padding, groups: 1 }
+        Self { weight: weight.to_kind(kind), bias, apart, stride, padding, groups: 1, packed: None }
     }
 
     /// Each of `groups` parts of the channels by itself.
@@ -44,10 +47,29 @@ impl Folded {
         Self { groups, ..self }
     }
 
+    /// Another handle to the same weights, for images one by one.
+    pub(crate) fn shared(&self) -> Self {
+        let (weight, bias) = (self.weight.shallow_clone(), self.bias.shallow_clone());
+        Self { weight, bias, packed: Some(OnceCell::new()), ..*self }
+    }
+
+    /// Then ReLU6, in the same pass where it can be.
+    pub(crate) fn forward_relu6(&self, x: &Tensor) -> Option<Tensor> {
+        self.packed(x)?.forward(x, true).ok()
+    }
+
+    fn packed(&self, x: &Tensor) -> Option<&Packed> {
+        let shape = (self.stride, self.padding, self.groups);
+        let pack = || Packed::new(x, &self.weight, &self.bias, shape).ok().flatten();
+        self.packed.as_ref()?.get_or_init(pack).as_ref()
+    }
+
     pub(crate) fn forward(&self, x: &Tensor, after: After<'_>) -> Tensor {
         // libtorch's GPU adds a bias in a pass of its own; ours adds it with what follows.
         let (apart, together) = if self.apart { (Some(&self.bias), None) } else { (None, Some(&self.bias)) };
-        let products = x.conv2d(&self.weight, together, self.stride, self.padding, 1, self.groups);
+        let packed = self.packed(x).and_then(|packed| packed.forward(x, false).ok());
+        let products =
+            packed.unwrap_or_else(|| x.conv2d(&self.weight, together, self.stride, self.padding, 1, self.groups));
         with_bias(products, apart, after)
     }
 }
@@ -71,6 +93,14 @@ pub(crate) struct Net {
 }
 
 impl Block {
+    fn shared(&self) -> Self {
+        Self {
+            convolutions: self.convolutions.iter().map(Folded::shared).collect(),
+            shortcut: self.shortcut.as_ref().map(Folded::shared),
+            relu: self.relu,
+        }
+    }
+
     fn forward(&self, x: &Tensor) -> Tensor {
         let shortcut = self.shortcut.as_ref();
         let around = shortcut.map_or_else(|| x.shallow_clone(), |shortcut| shortcut.forward(x, After::default()));
@@ -96,5 +126,10 @@ impl Extractor for Net {
             stages.push(x.shallow_clone());
         }
         Representation { features: x.mean_dim([2i64, 3].as_slice(), false, Kind::Float), stages }
+    }
+
+    fn shared(&self) -> Option<Box<dyn Extractor>> {
+        let stage = |blocks: &Vec<Block>| blocks.iter().map(Block::shared).collect();
+        Some(Box::new(Self { stem: self.stem.shared(), stages: self.stages.iter().map(stage).collect(), ..*self }))
     }
 }

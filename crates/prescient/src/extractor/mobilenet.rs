@@ -56,6 +56,11 @@ pub(crate) struct Net<C = ConvNorm> {
 /// A convolution with its norm beside it, or folded into it.
 pub(crate) trait Convolve {
     fn convolve(&self, x: &Tensor, around: Option<&Tensor>, train: bool) -> Tensor;
+
+    /// Then ReLU6.
+    fn convolve_relu6(&self, x: &Tensor, train: bool) -> Tensor {
+        relu6(self.convolve(x, None, train))
+    }
 }
 
 impl Convolve for ConvNorm {
@@ -67,6 +72,10 @@ impl Convolve for ConvNorm {
 impl Convolve for Folded {
     fn convolve(&self, x: &Tensor, around: Option<&Tensor>, _train: bool) -> Tensor {
         self.forward(x, After { around, ..Default::default() })
+    }
+
+    fn convolve_relu6(&self, x: &Tensor, train: bool) -> Tensor {
+        self.forward_relu6(x).unwrap_or_else(|| relu6(self.convolve(x, None, train)))
     }
 }
 
@@ -111,8 +120,8 @@ impl Net {
 
 impl<C: Convolve> Block<C> {
     fn forward(&self, x: &Tensor, train: bool) -> Tensor {
-        let inner = self.expand.as_ref().map(|expand| relu6(expand.convolve(x, None, train)));
-        let inner = relu6(self.each.convolve(inner.as_ref().unwrap_or(x), None, train));
+        let inner = self.expand.as_ref().map(|expand| expand.convolve_relu6(x, train));
+        let inner = self.each.convolve_relu6(inner.as_ref().unwrap_or(x), train);
         self.project.convolve(&inner, self.around.then_some(x), train)
     }
 }
@@ -120,7 +129,7 @@ impl<C: Convolve> Block<C> {
 impl<C: Convolve> Net<C> {
     fn forward(&self, images: &Tensor, train: bool) -> Representation {
         let images = self.kind.map_or_else(|| images.shallow_clone(), |kind| images.to_kind(kind));
-        let mut x = relu6(self.first.convolve(&images, None, train));
+        let mut x = self.first.convolve_relu6(&images, train);
         let mut stages = Vec::with_capacity(COMPARED.len());
         for (number, block) in (1..).zip(&self.blocks) {
             x = block.forward(&x, train);
@@ -128,7 +137,7 @@ impl<C: Convolve> Net<C> {
                 stages.push(x.shallow_clone());
             }
         }
-        let x = relu6(self.last.convolve(&x, None, train));
+        let x = self.last.convolve_relu6(&x, train);
         Representation { features: x.mean_dim([2i64, 3].as_slice(), false, Kind::Float), stages }
     }
 }
@@ -182,5 +191,16 @@ impl Extractor for Net<Folded> {
     /// Never trains, whatever `train` says: it is made for looking.
     fn extract(&self, images: &Tensor, _train: bool) -> Representation {
         self.forward(images, false)
+    }
+
+    fn shared(&self) -> Option<Box<dyn Extractor>> {
+        let block = |block: &Block<Folded>| Block {
+            expand: block.expand.as_ref().map(Folded::shared),
+            each: block.each.shared(),
+            project: block.project.shared(),
+            around: block.around,
+        };
+        let blocks = self.blocks.iter().map(block).collect();
+        Some(Box::new(Self { first: self.first.shared(), blocks, last: self.last.shared(), kind: self.kind }))
     }
 }

@@ -13,6 +13,7 @@ mod normed;
 mod pretrained;
 mod resnet;
 mod resnet50;
+mod side_by_side;
 mod small_cnn;
 mod torchscript;
 

@@ -3,6 +3,7 @@
 use crate::engine::{Compute, Layout, Precision, TensorFile, with_seed};
 use crate::error::{RunError, WeightsError};
 use crate::extractor::layers::Layers;
+use crate::extractor::side_by_side::SideBySide;
 use crate::extractor::{Extractor, ExtractorKind, Representation, torchscript};
 use std::collections::BTreeMap;
 use tch::nn::VarStore;
@@ -18,6 +19,8 @@ pub struct Network {
     extractor: Box<dyn Extractor>,
     /// The same made for looking, its precision in its weights, while they stay as they are.
     settled: Option<Box<dyn Extractor>>,
+    /// The same for images one by one, on a CPU, where the weights never change.
+    side_by_side: Option<SideBySide>,
 }
 
 impl Network {
@@ -42,7 +45,7 @@ impl Network {
                 no_grad(|| variable.set_data(&torch_shim::channels_last(&variable)));
             }
         }
-        Self { kind, channels, size, compute, store, extractor, settled: None }
+        Self { kind, channels, size, compute, store, extractor, settled: None, side_by_side: None }
     }
 
     /// The same with the weights that the kind names, where it names some: nothing else can fail.
@@ -102,7 +105,7 @@ impl Network {
 
     /// Takes its weights from a file, where their names begin with `prefix`.
     pub fn read(&mut self, file: &TensorFile, prefix: &str) -> Result<(), RunError> {
-        self.settled = None;
+        (self.settled, self.side_by_side) = (None, None);
         self.open()?;
         for (name, mut variable) in self.variables() {
             let stored = file.read(&format!("{prefix}{name}"), Some(&variable.size()))?;
@@ -125,6 +128,8 @@ impl Network {
 
     fn fold(&mut self) {
         self.settled = self.extractor.folded(self.image_kind());
+        let alone = self.is_frozen() && self.device() == Device::Cpu;
+        self.side_by_side = self.settled.as_deref().filter(|_| alone).and_then(SideBySide::new);
     }
 
     /// The weights are about to change, unless they never do.
@@ -170,23 +175,22 @@ impl Network {
 
     /// The mean feature of images and their mirror images; of rows, the feature.
     pub fn mirrored_mean(&self, images: &Tensor) -> Tensor {
-        let seen = self.forward_eval(images).features;
-        match images.dim() {
-            4 => no_grad(|| (seen + self.forward_eval(&images.flip([3i64])).features) * 0.5),
-            _ => seen,
+        let count = images.size()[0];
+        if images.dim() != 4 || count == 0 {
+            return self.forward_eval(images).features;
         }
-    }
-
-    /// The same for a few images in less time: for each look at one, threads are started and joined more than a hundred times.
-    pub fn mirrored_mean_of_few(&self, images: &Tensor) -> Tensor {
-        match images.dim() {
-            4 => no_grad(|| {
-                let both = Tensor::cat(&[images, &images.flip([3i64])], 0);
-                let seen = self.forward_eval(&both).features;
-                seen.view([2, images.size()[0], -1]).mean_dim([0i64].as_slice(), false, Kind::Float)
-            }),
-            _ => self.forward_eval(images).features,
-        }
+        no_grad(|| {
+            let mirrored = images.flip([3i64]);
+            let both = match &self.side_by_side {
+                None => [self.forward_eval(images).features, self.forward_eval(&mirrored).features],
+                Some(side_by_side) => {
+                    let views = [images, &mirrored].into_iter().flat_map(|views| self.laid_out(views).split(1, 0));
+                    let seen = Tensor::cat(&side_by_side.features(views.collect()), 0);
+                    [seen.narrow(0, 0, count), seen.narrow(0, count, count)]
+                }
+            };
+            (&both[0] + &both[1]) * 0.5
+        })
     }
 
     /// What it computes, step by step, with the names of [`variables`](Self::variables); none for an exported network.

@@ -32,9 +32,6 @@ use tch::{Device, Kind, Tensor, no_grad};
 /// Images answered together.
 pub(crate) const BATCH_SIZE: usize = 256;
 
-/// So many images are few.
-const FEW: i64 = 8;
-
 /// A model after a task.
 pub struct Predictor {
     network: Network,
@@ -210,7 +207,6 @@ impl Predictor {
     fn look(&self, images: &Tensor) -> Tensor {
         match self.head.kind() {
             HeadKind::Cosine => self.network.forward_eval(images).features,
-            HeadKind::Gaussian if images.size()[0] <= FEW => self.network.mirrored_mean_of_few(images),
             HeadKind::Gaussian => self.network.mirrored_mean(images),
         }
     }
