@@ -29,6 +29,14 @@ impl Adam {
         Self { rate: Tensor::full([1], rate, (Kind::Float, device)), parameters, state }
     }
 
+    /// What it keeps of the past, by name.
+    pub(crate) fn state(&self) -> Vec<(String, Tensor)> {
+        let AdamState { means, squares, counts } = &self.state;
+        let named = [("mean", means), ("square", squares), ("count", counts)].into_iter();
+        let one = |kind, (place, tensor): (usize, &Tensor)| (format!("{kind}.{place}"), tensor.shallow_clone());
+        named.flat_map(|(kind, tensors)| tensors.iter().enumerate().map(move |each| one(kind, each))).collect()
+    }
+
     /// Goes down the gradient of `loss`.
     pub fn step(&self, loss: &Tensor) {
         torch_shim::clear_gradients(&self.parameters);

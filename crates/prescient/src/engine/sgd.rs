@@ -42,9 +42,10 @@ impl Sgd {
         Self { max_norm, ..self }
     }
 
-    /// `v`, in the order of the parameters.
-    pub(crate) fn velocities(&self) -> &[Tensor] {
-        &self.velocities
+    /// `v` by name, in the order of the parameters.
+    pub(crate) fn state(&self) -> Vec<(String, Tensor)> {
+        let velocities = self.velocities.iter().enumerate();
+        velocities.map(|(place, velocity)| (format!("velocity.{place}"), velocity.shallow_clone())).collect()
     }
 
     /// The learning rate of the steps to come.

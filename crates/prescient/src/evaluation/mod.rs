@@ -67,6 +67,16 @@ pub struct Probabilities {
     pub unseen: Vec<f32>,
 }
 
+impl Probabilities {
+    /// Whether they are probabilities of so many images.
+    pub(crate) fn fit(&self, images: usize) -> bool {
+        let mut all = self.answer.iter().chain(&self.unseen);
+        let counts = self.answer.len() == images && (self.unseen.is_empty() || self.unseen.len() == images);
+        // A sum of many may be a little more than 1.
+        counts && all.all(|probability| (0.0..=1.001).contains(probability))
+    }
+}
+
 impl Answers {
     /// The model's answer for image `index`: all classes compete.
     pub fn answer(&self, index: usize) -> Slot {
@@ -230,6 +240,16 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A record may be made by anybody: one probability too many was read beyond the answers.
+    #[test]
+    fn probabilities_are_as_many_as_images() {
+        let fit =
+            |answer: &[f32], unseen: &[f32]| Probabilities { answer: answer.to_vec(), unseen: unseen.to_vec() }.fit(2);
+        assert!(fit(&[0.5, 1.0], &[]) && fit(&[0.0, 0.2], &[0.1, 1.000_1]));
+        assert!(!fit(&[0.5, 0.5, 0.5], &[]) && !fit(&[0.5], &[]) && !fit(&[0.5, 0.5], &[0.5]));
+        assert!(!fit(&[0.5, f32::NAN], &[]) && !fit(&[0.5, -0.1], &[]) && !fit(&[0.5, 7.0], &[]));
+    }
 
     /// Three images. Without the unseen scores image 1 goes to seen slot 1; with them to slot 2, which is right.
     #[test]

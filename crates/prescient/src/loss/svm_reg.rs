@@ -52,6 +52,11 @@ impl Planes {
         }
     }
 
+    /// By name.
+    pub(crate) fn tensors(&self) -> [(&'static str, Tensor); 2] {
+        [("normals", self.normals.shallow_clone()), ("biases", self.biases.shallow_clone())]
+    }
+
     /// Moves each plane to where `other` has it: in place, so that whoever holds them sees the new ones.
     pub fn move_to(&self, other: &Planes) {
         no_grad(|| {

@@ -3,8 +3,10 @@
 use super::place::Place;
 use super::watch::{FAILED, LastWords, OnLost, Watch, alive};
 use super::{Joined, Processes};
+use crate::disk;
 use crate::error::ProcessError;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use torch_shim::{ShimError, Store};
@@ -135,6 +137,6 @@ fn missing(store: &Store, place: &Place, key: impl Fn(usize) -> String) -> Proce
 }
 
 fn host_name() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = disk::read_text(Path::new("/proc/sys/kernel/hostname")).unwrap_or_default();
     if name.trim().is_empty() { "this machine".to_owned() } else { name.trim().to_owned() }
 }

@@ -7,7 +7,7 @@
 //! The constant is not shrunk. Spreads are regressed as logarithms, so that they stay positive.
 
 use crate::class::Slot;
-use crate::engine::with_seed;
+use crate::engine::{Changing, Follow, with_seed};
 use crate::ghost::generator::{FeatureBank, Generator};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,11 +52,18 @@ impl Regression {
             center: Tensor::zeros([inputs], options),
         }
     }
+
+    fn changing(&self) -> Changing {
+        Changing { left: self.tensors().into_iter().collect(), meanwhile: Vec::new() }
+    }
 }
 
 impl Generator for Regression {
-    fn fit(&mut self, seen: &FeatureBank, _: i64, epoch: &mut dyn FnMut(usize, f64)) {
-        no_grad(|| {
+    fn fit(&mut self, seen: &FeatureBank, _: i64, follow: &mut dyn Follow) {
+        if follow.begin(&self.changing()) > 0 {
+            return;
+        }
+        let error = no_grad(|| {
             let slots: Vec<i64> = seen.keys().map(|slot| slot.index() as i64).collect();
             let slots = Tensor::from_slice(&slots).to_device(self.attributes.device());
             let inputs = self.attributes.index_select(0, &slots).to_kind(Kind::Double);
@@ -80,8 +87,9 @@ impl Generator for Regression {
             self.map = map.to_kind(Kind::Float).contiguous();
             self.constant = constant.to_kind(Kind::Float);
             self.center = center.to_kind(Kind::Float);
-            epoch(1, f64::try_from(error).unwrap_or(f64::NAN));
+            error
         });
+        follow.epoch(1, f64::try_from(error).unwrap_or(f64::NAN), &self.changing());
     }
 
     fn epochs(&self) -> usize {

@@ -4,7 +4,7 @@
 //! many generated ones, under the squared MMD.
 
 use crate::class::Slot;
-use crate::engine::{Adam, repeat, with_seed};
+use crate::engine::{Adam, Changing, Follow, repeat, with_seed};
 use crate::ghost::generator::{FeatureBank, Generator, Scaler};
 use crate::loss::{Mmd, Target};
 use crate::seeds::{Seeds, Stream, picked};
@@ -92,7 +92,7 @@ fn limited(features: &Tensor, limit: u32, stream: &mut Stream) -> Tensor {
 }
 
 impl Generator for Net {
-    fn fit(&mut self, seen: &FeatureBank, seed: i64, epoch: &mut dyn FnMut(usize, f64)) {
+    fn fit(&mut self, seen: &FeatureBank, seed: i64, follow: &mut dyn Follow) {
         let pooled = Tensor::cat(&seen.values().collect::<Vec<_>>(), 0);
         self.scaler = Scaler::fit(&pooled);
         let (mmd, seeds) = (Mmd::default(), Seeds::new(seed as u64));
@@ -118,9 +118,23 @@ impl Generator for Net {
                 .collect();
             Tensor::stack(&losses, 0).mean(Kind::Double)
         };
-        let told = |number: usize, loss: Tensor| epoch(number + 1, f64::try_from(loss).unwrap_or(f64::NAN));
         let device = self.attributes.device();
-        with_seed(seed, || repeat(device, self.records, self.settings.epochs, |_| (), steps, told));
+        with_seed(seed, || {
+            // Noise and dropout go on from one epoch to the next: where they are is kept too.
+            let drawn = torch_shim::random_state(device);
+            let changing = || {
+                drawn.shallow_clone().copy_(&torch_shim::random_state(device));
+                let meanwhile = adam.state().into_iter().chain([("random".to_owned(), drawn.shallow_clone())]);
+                Changing { left: self.tensors().into_iter().collect(), meanwhile: meanwhile.collect() }
+            };
+            let mut begins = true;
+            let before = |epoch: usize| {
+                if std::mem::take(&mut begins) && epoch > 0 {
+                    torch_shim::set_random_state(device, &drawn).expect("a state that was kept");
+                }
+            };
+            repeat((device, self.records), self.settings.epochs, follow, changing, before, steps);
+        });
     }
 
     fn epochs(&self) -> usize {

@@ -9,6 +9,7 @@ pub use gmmn::Gmmn;
 pub use scaler::Scaler;
 
 use crate::class::Slot;
+use crate::engine::Follow;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tch::{Device, Tensor};
@@ -18,9 +19,8 @@ pub type FeatureBank = BTreeMap<Slot, Tensor>;
 
 /// Imagines features.
 pub trait Generator: Send {
-    /// Learns from the features of all seen classes; goes on from what it learned before. `epoch` is told the number
-    /// of each epoch, from 1, and its loss.
-    fn fit(&mut self, seen: &FeatureBank, seed: i64, epoch: &mut dyn FnMut(usize, f64));
+    /// Learns from the features of all seen classes; goes on from what it learned before.
+    fn fit(&mut self, seen: &FeatureBank, seed: i64, follow: &mut dyn Follow);
 
     /// How many epochs [`Generator::fit`] takes.
     fn epochs(&self) -> usize;
@@ -108,7 +108,7 @@ mod tests {
     fn mean_distance(kind: &GeneratorKind) -> f64 {
         let (attributes, means, bank) = toy();
         let mut generator = kind.build(&attributes, WIDTH as usize, 1, false).expect("a generator");
-        generator.fit(&bank, 2, &mut |_, loss| assert!(loss.is_finite()));
+        generator.fit(&bank, 2, &mut |_: usize, loss: f64| assert!(loss.is_finite()));
         let distances = (CLASSES - 2..CLASSES).map(|class| {
             let ghosts = no_grad(|| generator.draw(Slot(class as u32), 200, 3));
             let gap = ghosts.mean_dim([0i64].as_slice(), false, Kind::Float) - means.get(class);
@@ -134,7 +134,7 @@ mod tests {
         let gmmn = GeneratorKind::Gmmn(Gmmn { epochs: 2, hidden: 16, ..Default::default() });
         for kind in [GeneratorKind::Gaussian(Gaussian::default()), gmmn] {
             let mut one = kind.build(&attributes, WIDTH as usize, 1, false).expect("a generator");
-            one.fit(&bank, 2, &mut |_, _| {});
+            one.fit(&bank, 2, &mut |_: usize, _: f64| {});
             let mut two = kind.build(&attributes, WIDTH as usize, 9, false).expect("a generator");
             two.restore(&one.tensors()).expect("all tensors");
             let ghosts = |generator: &dyn Generator, seed| generator.draw(Slot(19), 5, seed);
@@ -151,7 +151,7 @@ mod tests {
         let mut generator = kind.build(&attributes, WIDTH as usize, 1, false).expect("a generator");
         let mut losses = Vec::new();
         for _ in 0..2 {
-            generator.fit(&bank, 2, &mut |epoch, loss| {
+            generator.fit(&bank, 2, &mut |epoch: usize, loss: f64| {
                 if epoch == 1 {
                     losses.push(loss)
                 }

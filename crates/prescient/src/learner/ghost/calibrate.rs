@@ -7,6 +7,7 @@
 //! only as far as seen classes lose next to nothing (ADR 9).
 
 use super::complete::{Features, train_proxies};
+use super::following::Tells;
 use super::generator::fit;
 use super::imagination::Imagination;
 use super::lesson::{Lesson, features};
@@ -167,8 +168,8 @@ fn play(
         classes.map(|(slot, features)| (*slot, features.shallow_clone())).collect()
     };
     let (known, hidden) = (part(false), part(true));
-    let (task, observer) = (lesson.task.number(), &mut *lesson.observer);
-    fit(&mut *generator, &known, seeds.number("generator", 0), "calibrate", task, observer)?;
+    let (seed, tells) = (seeds.number("generator", 0), ("calibrate", Tells::OneInFifty));
+    fit(&mut *generator, &known, seed, tells, model.processes.clone(), lesson)?;
     let count = model.settings.ghosts.per_class;
     let draw = |slot: &Slot| (*slot, generator.draw(*slot, count, seeds.number("class", slot.index())));
     let ghosts: FeatureBank = hidden.keys().map(draw).collect();
@@ -178,7 +179,7 @@ fn play(
     let real_proxies = model.classifier.proxies().detach().index_select(0, &rows);
     let order: Vec<Slot> = known.keys().chain(hidden.keys()).copied().collect();
     let features = Features { rows: order.clone(), real: &known, ghosts: &ghosts, real_proxies };
-    let proxies = train_proxies(model, &features, seeds, "calibrate", task, observer)?;
+    let proxies = train_proxies(model, &features, seeds, "calibrate", lesson)?;
 
     let places: BTreeMap<Slot, Slot> = order.iter().zip(0..).map(|(slot, place)| (*slot, Slot(place))).collect();
     let (mut answers, mut unseen) = (Answers::default(), Best::default());

@@ -4,6 +4,7 @@
 //! the classifier of the training.
 
 use super::GhostLearner;
+use super::following::{Following, Tells};
 use super::generator::{draw_ghosts, unit_if_wanted};
 use super::imagination::Imagination;
 use super::lesson::Lesson;
@@ -11,10 +12,9 @@ use super::scatter::tell_ghosts;
 use super::training_ghosts::{at_mean, real_features};
 use crate::class::Slot;
 use crate::classifier::similarities;
-use crate::engine::{Adam, repeat};
+use crate::engine::{Adam, Changing, repeat};
 use crate::error::LearnError;
 use crate::ghost::FeatureBank;
-use crate::learner::{Event, Observer};
 use crate::seeds::Seeds;
 use rand::seq::SliceRandom;
 use tch::{Kind, Tensor, no_grad};
@@ -54,7 +54,7 @@ pub(super) fn complete(
     };
     let rows = lesson.task.seen().iter().chain(future.iter()).collect();
     let features = Features { rows, real: bank, ghosts: &ghosts, real_proxies: model.classifier.proxies() };
-    train_proxies(model, &features, seeds, "complete", lesson.number(), &mut *lesson.observer)
+    train_proxies(model, &features, seeds, "complete", lesson)
 }
 
 /// The same for seen classes alone, `[seen, width]`: what the base model is compared with, so that the extra training of seen
@@ -67,7 +67,7 @@ pub(super) fn complete_seen(
     let (seeds, none) = (model.seeds.child("complete", lesson.number()), FeatureBank::new());
     let rows = lesson.task.seen().iter().collect();
     let features = Features { rows, real: bank, ghosts: &none, real_proxies: model.classifier.proxies() };
-    train_proxies(model, &features, seeds, "complete", lesson.number(), &mut *lesson.observer)
+    train_proxies(model, &features, seeds, "complete", lesson)
 }
 
 /// Proxies for all classes of `features`: `[real + ghosts, width]`. All classes weigh the same, however many features they have.
@@ -76,8 +76,7 @@ pub(super) fn train_proxies(
     features: &Features<'_>,
     seeds: Seeds,
     stage: &'static str,
-    task: usize,
-    observer: &mut dyn Observer,
+    lesson: &mut Lesson<'_>,
 ) -> Result<Tensor, LearnError> {
     let settings = model.settings.complete;
     let ghost_proxies = features.ghosts.values().map(|ghosts| at_mean(ghosts, &features.real_proxies).unsqueeze(0));
@@ -100,7 +99,6 @@ pub(super) fn train_proxies(
     let scale = model.classifier.scale().detach();
     let classification = model.settings.loss.classification;
     let steps = total.div_ceil(settings.batch_size);
-    observer.on_event(&Event::StageStarted { stage, steps: settings.epochs });
     let order: Vec<i64> = (0..total as i64).collect();
     let shuffled = Tensor::from_slice(&order).to_device(model.device);
     let shuffle = |epoch: usize| {
@@ -120,18 +118,20 @@ pub(super) fn train_proxies(
         }
         sum / steps as f64
     };
-    let mut failed = None;
-    repeat(model.device, model.settings.compute.cuda_graphs, settings.epochs, shuffle, work, |epoch, loss| {
-        let (value, epoch, of) = (f64::try_from(loss).unwrap_or(f64::NAN), epoch + 1, settings.epochs);
-        if !value.is_finite() && failed.is_none() {
-            let term = "nca".to_owned();
-            failed = Some(LearnError::NotFinite { term, value, task, epoch, batch: steps });
-        }
-        observer.on_event(&Event::Step);
-        observer.on_event(&Event::Epoch { task, stage, epoch, of, lr: settings.lr, terms: &[("nca", value)] });
-    });
-    match failed {
-        Some(failed) => Err(failed),
-        None => Ok(no_grad(|| proxies.detach().copy())),
-    }
+    let changing = || Changing { left: vec![("proxies".to_owned(), proxies.shallow_clone())], meanwhile: adam.state() };
+    let mut following = Following {
+        lesson,
+        processes: model.processes.clone(),
+        stage,
+        epochs: settings.epochs,
+        lr: settings.lr,
+        term: "nca",
+        steps,
+        tells: Tells::Each,
+        state: Default::default(),
+    };
+    let device = (model.device, model.settings.compute.cuda_graphs);
+    repeat(device, settings.epochs, &mut following, changing, shuffle, work);
+    following.result()?;
+    Ok(no_grad(|| proxies.detach().copy()))
 }

@@ -1,18 +1,15 @@
-//! Goes over images epoch by epoch: the loop that the main training and the fine-tune share.
+//! Goes over images epoch by epoch: the loop that the main training and the fine-tune share. It can be stopped after any epoch and
+//! gone on with later.
 
 use super::GhostLearner;
 use super::lesson::Lesson;
-use super::partial::{Noting, Partial, Snapshot};
 use super::shards::Shards;
 use super::training_ghosts::{TrainingGhosts, refresh};
 use crate::data::Sample;
-use crate::engine::{DeviceBatch, Pass, Schedule, Sgd, Steps, Values};
-use crate::error::{LearnError, RunError};
+use crate::engine::{Changing, DeviceBatch, Pass, Schedule, Sgd, Steps, Values};
+use crate::error::LearnError;
 use crate::learner::Event;
 use crate::loss::Terms;
-use std::cell::RefCell;
-use std::path::Path;
-use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 /// A stage that goes over its images several times.
@@ -28,58 +25,23 @@ pub(super) struct Epochs<'a> {
     pub(super) samples: &'a [Sample],
     /// What learns.
     pub(super) sgd: &'a Sgd,
+    /// What of the model it changes.
+    pub(super) left: fn(&GhostLearner) -> Vec<(String, Tensor)>,
 }
 
-/// The same as [`run_epochs`], which can be stopped after any epoch and gone on with later.
-pub(super) fn run_resumable_epochs(
-    model: &mut GhostLearner,
-    lesson: &mut Lesson<'_>,
-    stage: Epochs<'_>,
-    terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
-) -> Result<(), LearnError> {
-    let mut partial = model.partial.take();
-    // One process has it, and all go on from it.
-    let bytes = partial.as_ref().map_or(Ok(Vec::new()), Partial::bytes).map_err(LearnError::Checkpoint)?;
-    let bytes = model.processes.broadcast_bytes(bytes)?;
-    let (task, Epochs { ghosts, epochs, sgd, .. }) = (lesson.number(), stage);
-    let mut first = 0;
-    let told = Rc::new(RefCell::new(Vec::new()));
-    if !bytes.is_empty() {
-        let path = partial.as_ref().map_or(Path::new("process 0"), Partial::path);
-        let before = Snapshot::parse(path, &bytes, task).map_err(LearnError::Checkpoint)?;
-        before.restore(model, sgd, ghosts).map_err(LearnError::Torch)?;
-        before.told.iter().for_each(|told| told.again(task, lesson.observer));
-        first = before.next;
-        *told.borrow_mut() = before.told;
-    }
-    // Ghosts that are drawn anew are drawn from what is kept: there one can go on.
-    let refresh_epochs = model.settings.ghosts.refresh_epochs;
-    let can_go_on =
-        |next: usize| next < epochs && (ghosts.is_none() || refresh_epochs == 0 || next.is_multiple_of(refresh_epochs));
-    let mut noting = Noting { observer: &mut *lesson.observer, told: told.clone() };
-    let mut noted = Lesson {
-        observer: &mut noting,
-        task: lesson.task,
-        plan: lesson.plan,
-        batches: lesson.batches.clone(),
-        held_out: lesson.held_out.clone(),
-    };
-    let kept = |model: &GhostLearner, now: Now| match (now, &mut partial) {
-        (Now::Epoch(next), Some(partial)) if can_go_on(next) => {
-            partial.note(Snapshot::of(model, sgd, ghosts, next, task, told.borrow().clone()))
+impl Epochs<'_> {
+    /// All that it changes.
+    fn changing(&self, model: &GhostLearner) -> Changing {
+        let (mut left, mut meanwhile) = ((self.left)(model), self.sgd.state());
+        if let Some(ghosts) = self.ghosts {
+            left.push(("ghosts.proxies".to_owned(), ghosts.proxies.shallow_clone()));
+            // Ghosts that are never drawn anew are those that the stage begins with.
+            if model.settings.ghosts.refresh_epochs > 0 {
+                meanwhile.extend(ghosts.state());
+            }
         }
-        (Now::Epoch(_), _) | (Now::Stopped, None) => Ok(()),
-        (Now::Stopped, Some(partial)) => partial.write(),
-    };
-    run_from(first, model, &mut noted, stage, terms, kept)
-}
-
-/// Where a stage is when it can be kept.
-enum Now {
-    /// Before this epoch, from 0.
-    Epoch(usize),
-    /// In the middle of one, and somebody wants it to stop.
-    Stopped,
+        Changing { left, meanwhile }
+    }
 }
 
 /// Minimizes the sum of `terms` over batches of `samples`.
@@ -89,18 +51,6 @@ pub(super) fn run_epochs(
     stage: Epochs<'_>,
     terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
 ) -> Result<(), LearnError> {
-    run_from(0, model, lesson, stage, terms, |_, _| Ok(()))
-}
-
-/// The same from the epoch `first` on; `keep` is told after each epoch.
-fn run_from(
-    first: usize,
-    model: &mut GhostLearner,
-    lesson: &mut Lesson<'_>,
-    stage: Epochs<'_>,
-    terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
-    mut keep: impl FnMut(&GhostLearner, Now) -> Result<(), RunError>,
-) -> Result<(), LearnError> {
     let Epochs { samples, sgd, .. } = stage;
     let seeds = model.seeds.child(stage.name, lesson.number());
     let (batches, batch_size) = (lesson.batches.clone(), model.settings.train.batch_size);
@@ -109,8 +59,9 @@ fn run_from(
     let mut steps = Steps::new(model.device, model.settings.compute.cuda_graphs);
     let shards = Shards::new(model.processes.clone(), model.settings.train.shards.unwrap_or(1));
     let own = shards.pieces(samples.len(), batch_size);
+    let open = lesson.begin(stage.name, stage.epochs, &stage.changing(model))?;
     let mut begins = true;
-    for epoch in first..stage.epochs {
+    for epoch in open.first..stage.epochs {
         let lr = stage.schedule.rate(stage.lr, epoch, stage.epochs);
         sgd.set_rate(lr);
         if let Some(ghosts) = stage.ghosts
@@ -149,12 +100,11 @@ fn run_from(
             }
             lesson.observer.on_event(&Event::Step);
             if stops {
-                keep(model, Now::Stopped).map_err(LearnError::Checkpoint)?;
-                return Err(LearnError::Interrupted { task: lesson.number() });
+                return Err(lesson.progress.stop());
             }
         }
         let terms = tally.means(lesson.number(), epoch + 1)?;
-        lesson.observer.on_event(&Event::Epoch {
+        lesson.tell(&Event::Epoch {
             task: lesson.number(),
             stage: stage.name,
             epoch: epoch + 1,
@@ -162,7 +112,7 @@ fn run_from(
             lr,
             terms: &terms,
         });
-        keep(model, Now::Epoch(epoch + 1)).map_err(LearnError::Checkpoint)?;
+        lesson.progress.epoch(&open, epoch + 1, &stage.changing(model), Some(lesson.data()))?;
     }
     Ok(())
 }

@@ -33,6 +33,7 @@ pub(super) fn finetune(
         ghosts: None,
         samples: &samples,
         sgd: &sgd,
+        left: GhostLearner::named_proxies,
     };
     run_epochs(model, lesson, stage, |model, batch| {
         let features = model.network.forward_eval(&batch.images(model.network.image_kind())).features;

@@ -1,14 +1,14 @@
 //! The generator `g` and what it learns from: the features of all seen classes.
 
 use super::GhostLearner;
+use super::following::{Following, Tells};
 use super::imagination::Imagination;
 use super::lesson::{Lesson, features};
 use crate::class::{Slot, Slots};
-use crate::engine::Pass;
 use crate::engine::norm::unit_rows;
+use crate::engine::{Pass, Processes};
 use crate::error::LearnError;
 use crate::ghost::{FeatureBank, Generator};
-use crate::learner::{Event, Observer};
 use crate::seeds::Seeds;
 use std::collections::BTreeMap;
 use tch::{Tensor, no_grad};
@@ -41,10 +41,10 @@ pub(super) fn train_generator(
     lesson: &mut Lesson<'_>,
     bank: &FeatureBank,
 ) -> Result<(), LearnError> {
-    let (task, seed) = (lesson.number(), model.seeds.number("generator", lesson.number()));
+    let (seed, processes) = (model.seeds.number("generator", lesson.number()), model.processes.clone());
     match &mut model.imagination {
         Imagination::Generator(generator) => {
-            fit(&mut **generator, bank, seed, "generator", task, &mut *lesson.observer)
+            fit(&mut **generator, bank, seed, ("generator", Tells::OneInFifty), processes, lesson)
         }
         Imagination::Nothing | Imagination::Real => Ok(()),
     }
@@ -55,28 +55,17 @@ pub(super) fn draw_ghosts(generator: &dyn Generator, slots: Slots, count: usize,
     slots.iter().map(|slot| (slot, generator.draw(slot, count, seeds.number("class", slot.index())))).collect()
 }
 
-/// Fits a generator, with progress and a check that every loss is a number.
+/// Fits a generator in a stage of its own.
 pub(super) fn fit(
     generator: &mut dyn Generator,
     bank: &FeatureBank,
     seed: i64,
-    stage: &'static str,
-    task: usize,
-    observer: &mut dyn Observer,
+    (stage, tells): (&'static str, Tells),
+    processes: Processes,
+    lesson: &mut Lesson<'_>,
 ) -> Result<(), LearnError> {
-    let (of, lr) = (generator.epochs(), generator.rate());
-    observer.on_event(&Event::StageStarted { stage, steps: of });
-    let mut failed = None;
-    let mut told = |epoch: usize, loss: f64| {
-        if !loss.is_finite() && failed.is_none() {
-            failed = Some(LearnError::NotFinite { term: "mmd".to_owned(), value: loss, task, epoch, batch: 1 });
-        }
-        observer.on_event(&Event::Step);
-        // A generator's epoch is short: one line in fifty tells as much.
-        if epoch.is_multiple_of(50) || epoch == of {
-            observer.on_event(&Event::Epoch { task, stage, epoch, of, lr, terms: &[("mmd", loss)] });
-        }
-    };
-    generator.fit(bank, seed, &mut told);
-    failed.map_or(Ok(()), Err)
+    let (epochs, lr, state) = (generator.epochs(), generator.rate(), Default::default());
+    let mut following = Following { lesson, processes, stage, epochs, lr, term: "mmd", steps: 1, tells, state };
+    generator.fit(bank, seed, &mut following);
+    following.result()
 }

@@ -3,9 +3,10 @@
 use super::GhostLearner;
 use super::held_out::HeldOut;
 use super::plan::Plan;
+use super::progress::{Open, Progress};
 use crate::class::Slot;
 use crate::data::Sample;
-use crate::engine::{Pass, TaskBatches, pieces};
+use crate::engine::{Changing, Pass, TaskBatches, pieces};
 use crate::error::LearnError;
 use crate::learner::{Event, Observer};
 use crate::predictor::BATCH_SIZE;
@@ -21,6 +22,7 @@ pub(super) struct Lesson<'a> {
     pub(super) plan: Plan,
     pub(super) batches: Rc<TaskBatches>,
     pub(super) held_out: Rc<HeldOut>,
+    pub(super) progress: Progress,
     pub(super) observer: &'a mut dyn Observer,
 }
 
@@ -75,6 +77,19 @@ impl Lesson<'_> {
     /// Tells that a stage begins, or goes on where another has come between.
     pub(super) fn start(&mut self, stage: &'static str, steps: usize) {
         self.observer.on_event(&Event::StageStarted { stage, steps });
+    }
+
+    /// A stage of `of` epochs begins, or goes on where another process was; then what was told of it is told again.
+    pub(super) fn begin(&mut self, stage: &'static str, of: usize, changing: &Changing) -> Result<Open, LearnError> {
+        let open = self.progress.begin(stage, of, changing, self.batches.data())?;
+        open.told.iter().for_each(|told| told.again(self.task.number(), self.observer));
+        Ok(open)
+    }
+
+    /// Tells of an epoch.
+    pub(super) fn tell(&mut self, event: &Event<'_>) {
+        self.progress.note(event);
+        self.observer.on_event(event);
     }
 }
 

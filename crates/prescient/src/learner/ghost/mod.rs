@@ -6,6 +6,7 @@ mod checkpoint;
 mod complete;
 mod epochs;
 mod finetune;
+mod following;
 mod generator;
 mod held_out;
 mod imagination;
@@ -15,6 +16,7 @@ mod lesson;
 mod offset;
 mod partial;
 mod plan;
+mod progress;
 mod remember;
 mod restarts;
 mod scatter;
@@ -44,6 +46,8 @@ use held_out::HeldOut;
 use imagination::Imagination;
 use lesson::Lesson;
 use partial::Partial;
+use progress::Progress;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -130,16 +134,21 @@ impl GhostLearner {
 
     /// Makes weights the same in all processes. They are computed alike, but machines may round differently.
     fn become_the_same(&self) -> Result<(), LearnError> {
-        let generator = match &self.imagination {
-            Imagination::Generator(generator) => generator.tensors(),
-            Imagination::Nothing | Imagination::Real => Default::default(),
-        };
-        let tensors = self.network.variables().into_values().chain(generator.into_values());
-        let tensors = tensors.chain(self.classifier.blocks().iter().map(Tensor::shallow_clone));
+        let tensors = self.named_tensors().into_iter().map(|(_, tensor)| tensor);
         for tensor in tensors.chain([self.ghost_proxies.shallow_clone()]).filter(|tensor| tensor.numel() > 0) {
             self.processes.broadcast(&tensor)?;
         }
         Ok(())
+    }
+
+    /// All that training changes, by name.
+    fn named_tensors(&self) -> Vec<(String, Tensor)> {
+        named_tensors(&self.network, &self.classifier, &self.imagination)
+    }
+
+    /// The proxies, by name.
+    fn named_proxies(&self) -> Vec<(String, Tensor)> {
+        named_blocks(&self.classifier).collect()
     }
 
     /// Knows nothing again.
@@ -198,6 +207,26 @@ fn beginning(
     Ok((network, CosineClassifier::new(learned_scale, device), imagination))
 }
 
+/// All of a model that training changes, by name.
+fn named_tensors(network: &Network, classifier: &CosineClassifier, imagination: &Imagination) -> Vec<(String, Tensor)> {
+    let below = |what: &'static str, tensors: BTreeMap<String, Tensor>| {
+        tensors.into_iter().map(move |(name, tensor)| (format!("{what}.{name}"), tensor))
+    };
+    let generator = match imagination {
+        Imagination::Generator(generator) => generator.tensors(),
+        Imagination::Nothing | Imagination::Real => BTreeMap::new(),
+    };
+    let scale = ("classifier.raw_scale".to_owned(), classifier.raw_scale().shallow_clone());
+    let model = below("extractor", network.variables()).chain(below("generator", generator));
+    model.chain(named_blocks(classifier)).chain([scale]).collect()
+}
+
+/// The proxies of each task, by name.
+fn named_blocks(classifier: &CosineClassifier) -> impl Iterator<Item = (String, Tensor)> {
+    let blocks = classifier.blocks().iter().enumerate();
+    blocks.map(|(task, block)| (format!("classifier.proxies.{}", task + 1), block.shallow_clone()))
+}
+
 impl Learner for GhostLearner {
     fn learn(&mut self, data: &TaskData, observer: &mut dyn Observer) -> Result<Predictor, LearnError> {
         let sealed = self.sealed.clone();
@@ -207,7 +236,9 @@ impl Learner for GhostLearner {
         let batches = TaskBatches::new(Arc::new(data.clone()), self.input.clone(), batch_size, threads)?;
         let plan = Plan::new(&task, &self.settings);
         self.become_the_same()?;
-        let mut lesson = Lesson { task, plan, batches: Rc::new(batches), held_out: self.held_out.clone(), observer };
+        let progress = Progress::open(self.partial.take(), &self.processes, task.number())?;
+        let (batches, held_out) = (Rc::new(batches), self.held_out.clone());
+        let mut lesson = Lesson { task, plan, batches, held_out, progress, observer };
         let answering = algorithm::learn(self, &mut lesson)?;
         self.predictor(task, answering)
     }

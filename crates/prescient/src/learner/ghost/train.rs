@@ -1,7 +1,7 @@
 //! The main training of a task: `f` and `clf` on the new images and the memory, with ghosts where they take part.
 
 use super::GhostLearner;
-use super::epochs::{Epochs, run_resumable_epochs};
+use super::epochs::{Epochs, run_epochs};
 use super::lesson::Lesson;
 use super::restarts::best_of_restarts;
 use super::settings::{Oracle, Reduction, TrainSettings};
@@ -31,10 +31,7 @@ pub(super) fn train(
 ) -> Result<Trained, LearnError> {
     match lesson.plan.train.restarts {
         0 | 1 => train_once(model, lesson, teacher),
-        restarts => {
-            model.partial = None;
-            best_of_restarts(model, lesson, restarts)
-        }
+        restarts => best_of_restarts(model, lesson, restarts),
     }
 }
 
@@ -70,13 +67,12 @@ pub(super) fn train_once(
         ghosts: ghosts.as_ref(),
         samples: &samples,
         sgd: &sgd,
+        left: GhostLearner::named_tensors,
     };
     let (task, seen) = (lesson.task, lesson.task.seen().len() as i64);
     let factor = distill::factor(&task);
     model.network.unfreeze();
-    run_resumable_epochs(model, lesson, stage, |model, batch| {
-        terms(model, batch, teacher, ghosts.as_ref(), seen, factor)
-    })?;
+    run_epochs(model, lesson, stage, |model, batch| terms(model, batch, teacher, ghosts.as_ref(), seen, factor))?;
     model.network.freeze();
     let none = || Tensor::zeros([0, model.network.width() as i64], (Kind::Float, model.device));
     Ok(Trained { ghost_proxies: ghosts.map_or_else(none, |ghosts| ghosts.proxies.detach().copy()) })

@@ -1,7 +1,8 @@
 //! The ghosts that take part in the main training of a task (Eq. 4), and the planes that keep room for them (Eq. 5).
 
 use super::GhostLearner;
-use super::generator::{draw_ghosts, feature_bank, unit_if_wanted};
+use super::following::Tells;
+use super::generator::{draw_ghosts, feature_bank, fit, unit_if_wanted};
 use super::imagination::Imagination;
 use super::lesson::{Lesson, features};
 use crate::class::Slots;
@@ -11,7 +12,6 @@ use crate::engine::norm::{norm, unit_rows};
 use crate::error::LearnError;
 use crate::ghost::FeatureBank;
 use crate::ghost::svm::{self, Rows, SvmSettings};
-use crate::learner::Event;
 use crate::learner::split::gathered_numbers;
 use crate::loss::Planes;
 use crate::seeds::{Seeds, Stream, picked};
@@ -52,6 +52,13 @@ impl TrainingGhosts {
     /// These ghosts, and their slots.
     pub(super) fn take(&self, rows: &Tensor) -> (Tensor, Tensor) {
         (self.features.index_select(0, rows), self.targets.index_select(0, rows))
+    }
+
+    /// What is drawn anew, by name.
+    pub(super) fn state(&self) -> Vec<(String, Tensor)> {
+        let planes = self.planes.iter().flat_map(Planes::tensors);
+        let features = [("ghosts.features".to_owned(), self.features.shallow_clone())];
+        features.into_iter().chain(planes.map(|(name, tensor)| (format!("ghosts.{name}"), tensor))).collect()
     }
 
     /// Puts new ghosts and planes into the place of the old ones, which a captured step reads. Proxies stay where they are.
@@ -115,21 +122,10 @@ fn refit(model: &mut GhostLearner, lesson: &mut Lesson<'_>, epoch: usize, of: us
         return Ok(false);
     }
     let bank = feature_bank(model, lesson)?;
-    let task = lesson.number();
-    let seed = model.seeds.child(REFRESH, task).number("generator", epoch);
+    let seed = model.seeds.child(REFRESH, lesson.number()).number("generator", epoch);
+    let processes = model.processes.clone();
     let Imagination::Generator(generator) = &mut model.imagination else { return Ok(false) };
-    lesson.start(REFRESH, generator.epochs());
-    let mut mmd = 0.0;
-    generator.fit(&bank, seed, &mut |_, loss| {
-        mmd = loss;
-        lesson.observer.on_event(&Event::Step);
-    });
-    if !mmd.is_finite() {
-        return Err(LearnError::NotFinite { term: "mmd".to_owned(), value: mmd, task, epoch, batch: 1 });
-    }
-    // One line for all its epochs: an epoch of the training is what a reader counts here.
-    let (lr, terms) = (generator.rate(), [("mmd", mmd)]);
-    lesson.observer.on_event(&Event::Epoch { task, stage: REFRESH, epoch, of, lr, terms: &terms });
+    fit(&mut **generator, &bank, seed, (REFRESH, Tells::Last { epoch, of }), processes, lesson)?;
     Ok(true)
 }
 
