@@ -142,14 +142,18 @@ impl Predict {
     fn promise(&self) {
         let Some(sure) = self.abstain_below else { return };
         let Ok(project) = Project::open(&self.run) else { return };
-        let held_out = project.version().held_out.as_ref();
-        let Some((cut, of)) = held_out.and_then(|found| Some((found.at(sure / 100.0)?, found.all.of))) else {
+        let version = project.version();
+        let found = version.tested.as_ref().map(|found| (found, "test photos"));
+        let found =
+            found.or(version.held_out.as_ref().map(|found| (found, "held-out photos of classes that it has learned")));
+        let Some((cut, of, what)) = found.and_then(|(found, what)| Some((found.at(sure / 100.0)?, found.all.of, what)))
+        else {
             eprintln!("note: no photo is held out, so nothing is known of how often it is right from {sure} % on");
             return;
         };
         let (answered, right) = (cut.answered.of, cut.answered.share().unwrap_or(0.0));
         eprintln!(
-            "note: from {:.0} % on it answered {answered} of {of} held-out photos of classes that it has learned, {:.1} % of them right",
+            "note: from {:.0} % on it answered {answered} of {of} {what}, {:.1} % of them right",
             100.0 * cut.confidence,
             100.0 * right
         );

@@ -16,8 +16,9 @@ use std::path::PathBuf;
   prescient diff shop@3 shop                        against the version that answers
   prescient diff shop@3 shop --fail-if-drop 2       exits with 1 if it got worse by more than 2 points
 
-Both versions name the same photos: all that one of them holds out and none has learned from. A drop counts over all photos; on
-a class only where it is more than chance.")]
+Both versions name the same photos: all that are there to measure by. Held-out photos, which
+versions learn from, are asked of their twins, which do not. A drop counts over all photos; on a
+class only where it is more than chance.")]
 pub(crate) struct Diff {
     /// The earlier version, as in `shop@3`
     before: PathBuf,
@@ -56,7 +57,8 @@ fn points(gain: Option<f64>) -> String {
 fn text([before, after]: [&str; 2], found: &Difference, all: bool) -> String {
     let [was, is] = found.all.map(|tally| percent(tally.share()));
     let photos = count(found.all[0].of, "photo");
-    let mut text = format!("{before} → {after} on the same {photos} that none has learned from\n");
+    let mut text =
+        format!("{before} → {after} on the same {photos}, asked of models that have not learned from them\n");
     text.push_str(&format!(
         "{was} → {is} ({} points); right before alone {}, after alone {} (chance {:.3})\n\n",
         points(found.gain()),

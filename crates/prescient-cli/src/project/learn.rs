@@ -21,7 +21,8 @@ use std::path::PathBuf;
 
 Photos lie in a folder for each class, `PHOTOS/CLASS/*.jpg`, in a folder or a .zip. What was learned before counts once; a photo
 that comes again in another class leaves the first. A folder that is no class yet becomes one, unless its name looks like a
-typing error. Every N-th photo of a class is held out, to measure by. Each call makes one version, or none where it fails.")]
+typing error. Every N-th photo of a class is held out from a twin of the model, and the twin is
+measured by it; what answers learns from all. Each call makes one version, or none where it fails.")]
 pub(crate) struct Learn {
     #[command(flatten)]
     change: Change,
@@ -34,7 +35,7 @@ pub(crate) struct Learn {
     #[arg(long, value_name = "CSV")]
     classes: Option<PathBuf>,
 
-    /// Hold out every N-th photo of a class, to measure by; 0: none, 1: all. As the project has it unless given
+    /// Measure by every N-th photo of a class; 0: by none, 1: by all, and learn from none. As the project has it unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
     hold_out: Option<u32>,
 
@@ -96,7 +97,9 @@ fn said(project: &Project, learned: &Learned) -> String {
     };
     let version = project.version();
     let mut text = format!("version {number}: {}", count(learned.new as u64, "new photo"));
-    for (number, what) in [(learned.held_out, "held out"), (learned.known, "known already")] {
+    let parts =
+        [(learned.held_out, "held out"), (learned.tested, "only to measure by"), (learned.known, "known already")];
+    for (number, what) in parts {
         if number > 0 {
             text.push_str(&format!(", {number} {what}"));
         }
@@ -127,7 +130,10 @@ fn said(project: &Project, learned: &Learned) -> String {
         }
     }
     if let Some(held_out) = &version.held_out {
-        text.push_str(&format!("  held-out photos: {}\n", evidence(&held_out.all)));
+        text.push_str(&format!("  held-out photos: {} of a twin without them\n", evidence(&held_out.all)));
+    }
+    if let Some(tested) = &version.tested {
+        text.push_str(&format!("  test photos: {}\n", evidence(&tested.all)));
     }
     let guessed = version.classes.len() - version.seen();
     let known = count(version.seen() as u64, "class");

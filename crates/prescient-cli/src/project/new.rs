@@ -35,7 +35,7 @@ pub(crate) struct New {
     #[arg(long, value_name = "PIXELS", default_value_t = 224, value_parser = clap::value_parser!(u32).range(32..=512))]
     size: u32,
 
-    /// Hold out every N-th photo of a class, to measure by; 0: none
+    /// Measure a twin that every N-th photo of a class is held out from; 0: measure nothing
     #[arg(long, value_name = "N", default_value_t = HOLD_OUT, value_parser = clap::value_parser!(u32).range(0..=1000))]
     hold_out: u32,
 

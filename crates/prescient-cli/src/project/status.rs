@@ -6,7 +6,7 @@ use crate::output;
 use clap::Args;
 use prescient::Project;
 use prescient::error::Result;
-use prescient::project::{ClassStatus, Status};
+use prescient::project::{ClassStatus, HeldOut, Status};
 use std::path::PathBuf;
 
 /// Show what a project has learned, what it guesses, and how good it believes it is
@@ -45,25 +45,13 @@ fn text(project: &str, status: &Status, most: usize) -> String {
     let (learned, guessed): (Vec<&ClassStatus>, Vec<&ClassStatus>) =
         status.classes.iter().partition(|class| class.photos > 0);
     let photos: u64 = learned.iter().map(|class| class.photos).sum();
-    let held: u64 = status.classes.iter().map(|class| class.held_out).sum();
+    let tested: u64 = status.classes.iter().map(|class| class.tested).sum();
     let mut text = format!("{project}, version {} of {}: {}\n\n", status.version, date(status.when), status.made);
     let mut line = |head: &str, said: String| text.push_str(&format!("{head:<12}{said}\n"));
     line("learned", format!("{} from {}", count(learned.len() as u64, "class"), count(photos, "photo")));
     let guesses = status.worth.as_ref().is_some_and(|worth| worth.guesses);
     line("guesses at", said_of_guesses(status, &guessed, guesses));
-    line(
-        "good",
-        status.held_out.as_ref().map_or_else(
-            || "not known: no photo is held out yet; one in five is, from the fifth photo of a class on".to_owned(),
-            |found| {
-                format!(
-                    "{} on {held} held-out photos of {}",
-                    evidence(&found.all),
-                    count(found.classes.len() as u64, "class")
-                )
-            },
-        ),
-    );
+    good(status).into_iter().zip(["good", "", ""]).for_each(|(said, head)| line(head, said));
     if status.arrived_guessed.of > 0 {
         line("", format!("guesses were right for {} photos that came later", evidence(&status.arrived_guessed)));
     }
@@ -85,7 +73,7 @@ fn text(project: &str, status: &Status, most: usize) -> String {
             "{} on disk, {} of it features of {} photos; no photo is kept",
             bytes(status.disk.bytes),
             bytes(status.disk.features),
-            photos + held
+            photos + tested
         ),
     );
     line("network", format!("{} at {} pixels", status.extractor, status.size));
@@ -98,6 +86,25 @@ fn text(project: &str, status: &Status, most: usize) -> String {
         .map(|made| vec![format!("  {}", made.version), date(made.when), made.made.clone()])
         .collect();
     text + &columns(&history)
+}
+
+/// How good it is, and on what evidence.
+fn good(status: &Status) -> Vec<String> {
+    let said = |found: &HeldOut, what: &str| {
+        let classes = count(found.classes.len() as u64, "class");
+        format!("{} on {} {what} photos of {classes}", evidence(&found.all), found.all.of)
+    };
+    let mut lines: Vec<String> = status.tested.iter().map(|found| said(found, "test")).collect();
+    if let Some(found) = &status.held_out {
+        lines.push(said(found, "held-out"));
+        lines
+            .push("(a twin that has not learned from those; what answers has, and is no worse if anything)".to_owned());
+    }
+    if lines.is_empty() {
+        lines
+            .push("not known: no photo is held out yet; one in five is, from the fifth photo of a class on".to_owned());
+    }
+    lines
 }
 
 fn said_of_guesses(status: &Status, guessed: &[&ClassStatus], guesses: bool) -> String {
@@ -135,7 +142,7 @@ fn classes(classes: &[ClassStatus], most: usize) -> String {
                 class.misleads_to.as_ref().map_or_else(String::new, |like| format!("its description leads to {like}"))
             }
         };
-        let right = class.right.and_then(|right| right.share());
+        let right = class.right_tested.or(class.right).and_then(|right| right.share());
         vec![class.name.clone(), class.photos.to_string(), class.held_out.to_string(), percent(right), known]
     };
     let rows: Vec<Vec<String>> = std::iter::once(header).chain(classes.iter().take(most).map(row)).collect();

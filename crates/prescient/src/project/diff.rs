@@ -1,6 +1,8 @@
-//! Two versions against each other, on the same photos: all that either holds out and neither has learned from.
+//! Two versions against each other, on the same photos. By photos that are only measured by the versions themselves are compared, by
+//! held-out photos their twins, neither of which has learned from them.
 
 use super::album::Album;
+use super::answer::Given;
 use super::{Project, Tally};
 use crate::error::{ProjectError, Result};
 use crate::evaluation::statistics::mcnemar;
@@ -8,7 +10,6 @@ use crate::extractor::feature_file::Row;
 use crate::predictor::Predictor;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tch::Tensor;
 
 /// A class is said to have changed if chance would divide its photos as unevenly less often than this.
 const CHANCE: f64 = 0.05;
@@ -78,6 +79,8 @@ impl Difference {
 /// A photo that both versions can be asked about, with its class in each.
 struct Asked<'a> {
     row: &'a Row,
+    /// Whether a version has learned from it, and its twin has not: then twins are asked.
+    of_twins: bool,
     classes: [String; 2],
 }
 
@@ -86,7 +89,7 @@ pub fn diff(before: &Project, after: &Project) -> Result<Difference> {
     let albums = [before.album()?, after.album()?];
     let renamed = renamed(before, after);
     let asked = asked(&albums, &renamed, after);
-    let right = [answers(before, &asked, 0)?, answers(after, &asked, 1)?];
+    let right = [answers((before, &albums[0]), &asked, 0)?, answers((after, &albums[1]), &asked, 1)?];
     let mut all = [Tally::default(); 2];
     let mut by_class: BTreeMap<&str, ([Tally; 2], [usize; 2])> = BTreeMap::new();
     for (place, asked) in asked.iter().enumerate() {
@@ -140,32 +143,47 @@ fn old_name<'a>(renamed: &'a BTreeMap<String, String>, class: &'a str) -> &'a st
 fn asked<'a>(albums: &'a [Album; 2], renamed: &BTreeMap<String, String>, after: &Project) -> Vec<Asked<'a>> {
     let mut asked: BTreeMap<[u8; 32], Asked<'_>> = BTreeMap::new();
     for (side, album) in albums.iter().enumerate() {
-        for (class, row) in album.held_out_rows() {
+        let held_out = album.held_out().into_iter().map(|asked| (asked, true));
+        for ((class, row), of_twins) in album.tested().into_iter().map(|asked| (asked, false)).chain(held_out) {
             let learned = albums.iter().any(|album| album.learned(&row.0));
             // In the words of the second version; a class that it does not have cannot be asked about.
-            let class = if side == 0 { renamed.get(class).unwrap_or(class) } else { class };
+            let class = if side == 0 { renamed.get(class).map_or(class, String::as_str) } else { class };
             if learned || after.version().class(class).is_none() {
                 continue;
             }
             // What the second says wins: it may have been corrected.
-            let classes = [old_name(renamed, class).to_owned(), class.clone()];
-            asked.insert(*row.0.as_bytes(), Asked { row, classes });
+            let classes = [old_name(renamed, class).to_owned(), class.to_owned()];
+            let before = asked.get(row.0.as_bytes());
+            let of_twins = of_twins || before.is_some_and(|before| before.of_twins);
+            asked.insert(*row.0.as_bytes(), Asked { row, of_twins, classes });
         }
     }
     asked.into_values().collect()
 }
 
 /// Whether each photo is named right.
-fn answers(project: &Project, asked: &[Asked<'_>], side: usize) -> Result<Vec<bool>> {
-    if asked.is_empty() || project.version().worth.is_none() {
-        return Ok(vec![false; asked.len()]);
+fn answers((project, album): (&Project, &Album), asked: &[Asked<'_>], side: usize) -> Result<Vec<bool>> {
+    let mut right = vec![false; asked.len()];
+    let Some(worth) = project.version().worth.as_ref().filter(|_| !asked.is_empty()) else { return Ok(right) };
+    let predictor = project.predictor()?;
+    for of_twins in [false, true] {
+        let places: Vec<usize> = (0..asked.len()).filter(|&place| asked[place].of_twins == of_twins).collect();
+        if places.is_empty() {
+            continue;
+        }
+        let twin: Option<Predictor> = match of_twins && !album.held_out().is_empty() {
+            true => {
+                let (table, settings) = (&project.classes()?, project.settings());
+                let (network, version) = (predictor.network(), project.version().number);
+                Some(Given { album, table, settings, network, version }.twin(worth.guesses)?)
+            }
+            false => None,
+        };
+        let predictor = twin.as_ref().unwrap_or(&predictor);
+        let features = album.rows(places.iter().map(|&place| asked[place].row)).to_device(predictor.device());
+        for (place, answer) in places.into_iter().zip(predictor.ranked(&features)?) {
+            right[place] = predictor.class(answer.guesses[0].slot) == asked[place].classes[side];
+        }
     }
-    let predictor: Predictor = project.predictor()?;
-    let values: Vec<f32> = asked.iter().flat_map(|asked| asked.row.1.iter().copied()).collect();
-    let features = Tensor::from_slice(&values).reshape([asked.len() as i64, -1]).to_device(predictor.device());
-    let answers = predictor.ranked(&features)?;
-    let right = |(answer, asked): (&crate::predictor::Prediction, &Asked<'_>)| {
-        predictor.class(answer.guesses[0].slot) == asked.classes[side]
-    };
-    Ok(answers.iter().zip(asked).map(right).collect())
+    Ok(right)
 }

@@ -127,7 +127,7 @@ impl Draft {
     /// Takes notice of a file that something else has written here.
     pub(super) fn wrote(&mut self, name: &str) -> Result<()> {
         let path = self.folder().join(name);
-        let digest = disk::digest(&fs::read(&path).map_err(RunError::io(&path))?);
+        let digest = disk::digest(&disk::read(&path, disk::RUN).map_err(RunError::io(&path))?);
         self.files.insert(name.to_owned(), digest);
         Ok(())
     }

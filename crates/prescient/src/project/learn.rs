@@ -20,8 +20,10 @@ pub struct Learned {
     pub version: Option<usize>,
     /// Photos that were not known.
     pub new: usize,
-    /// Of these, held out.
+    /// Of these, held out from the twin that is measured.
     pub held_out: usize,
+    /// Of these, only to measure by.
+    pub tested: usize,
     /// Photos that were known already, in the same class.
     pub known: usize,
     /// Photos that were known in another class, and have left it: from where to where, how many.
@@ -67,6 +69,7 @@ impl Project {
                 learned.first_photos.push(class.clone());
             }
             learned.held_out += usize::from(added == Added::HeldOut);
+            learned.tested += usize::from(added == Added::Tested);
             match (added, from) {
                 (Added::Known, _) => learned.known += 1,
                 (_, Some(from)) => *learned.moved.entry((from, class)).or_default() += 1,
@@ -150,9 +153,11 @@ impl Learned {
     fn said(&self, lesson: &Lesson) -> String {
         let count = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
         let moved: usize = self.moved.values().sum();
-        let mut parts = vec![format!("{} learned", count(self.new - self.held_out.min(self.new), "photo"))];
-        if self.held_out > 0 {
-            parts.push(format!("{} held out", self.held_out));
+        let mut parts = vec![format!("{} learned", count(self.new - self.tested.min(self.new), "photo"))];
+        for (count, what) in [(self.held_out, "held out"), (self.tested, "only to measure by")] {
+            if count > 0 {
+                parts.push(format!("{count} {what}"));
+            }
         }
         if moved > 0 {
             parts.push(format!("{} moved to another class", count(moved, "photo")));

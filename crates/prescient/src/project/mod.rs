@@ -236,7 +236,7 @@ impl Project {
     /// Whether the settings are those that the version was made with.
     fn check(&self) -> Result<()> {
         let path = self.path.join(settings::FILE);
-        let bytes = fs::read(&path).map_err(RunError::io(&path))?;
+        let bytes = disk::read(&path, disk::RUN).map_err(RunError::io(&path))?;
         match disk::digest(&bytes) == self.version.settings {
             true => Ok(()),
             false => {
@@ -286,6 +286,7 @@ impl Project {
             answerer.predictor.save(draft.folder())?;
             ANSWERS.iter().try_for_each(|name| draft.wrote(name))?;
             version.held_out = answerer.held_out;
+            version.tested = answerer.tested;
             version.worth = Some(answerer.worth);
         }
         observer.on_event(&Event::Step);

@@ -1,6 +1,7 @@
 //! Which classes to photograph next.
 
 use super::Project;
+use super::album::Pupil;
 use crate::error::Result;
 use crate::learner::Target;
 use crate::learner::closed_form::{MORE, Prospect, fit, prospects};
@@ -48,7 +49,7 @@ impl Project {
         if self.version().worth.is_none() {
             return Ok(None);
         }
-        let (sums, information) = (album.sums()?, self.settings().information(&table)?);
+        let (sums, information) = (album.sums(Pupil::Answers)?, self.settings().information(&table)?);
         let fitted = fit(&sums, &information, Target::Accuracy)?;
         let Some(mut found) = prospects(&sums, &information, &fitted)? else { return Ok(None) };
         found.sort_by(|a, b| b.gains[BY].total_cmp(&a.gains[BY]));

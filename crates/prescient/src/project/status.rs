@@ -24,8 +24,10 @@ pub struct Status {
     pub size: u32,
     /// The classes, in the order of the catalogue.
     pub classes: Vec<ClassStatus>,
-    /// What held-out photos show.
+    /// What held-out photos show of a twin that has not learned from them; what answers has.
     pub held_out: Option<HeldOut>,
+    /// What photos that are only measured by show of what answers.
+    pub tested: Option<HeldOut>,
     /// How photos were named before anything was learned from them, over all versions up to this: of classes with photos.
     pub arrived_seen: Tally,
     /// The same of classes without: what guesses were worth.
@@ -45,12 +47,16 @@ pub struct ClassStatus {
     pub name: String,
     /// Photos learned from.
     pub photos: u64,
-    /// Photos held out.
+    /// Of these, photos that the twin has not learned from.
     pub held_out: u64,
+    /// Other photos, that are only measured by.
+    pub tested: u64,
     /// Whether the catalogue says more than its name.
     pub described: bool,
-    /// Right answers on its held-out photos.
+    /// Right answers on its held-out photos, of the twin.
     pub right: Option<Tally>,
+    /// Right answers on its photos that are only measured by.
+    pub right_tested: Option<Tally>,
     /// The class that its description leads to instead, where it does.
     pub misleads_to: Option<String>,
 }
@@ -98,6 +104,7 @@ impl Project {
             size: self.settings().size,
             classes: version.classes.iter().map(|class| ClassStatus::new(class, version)).collect(),
             held_out: version.held_out.clone(),
+            tested: version.tested.clone(),
             arrived_seen: arrived(|arrived| arrived.seen),
             arrived_guessed: arrived(|arrived| arrived.guessed),
             worth: version.worth.clone(),
@@ -112,12 +119,13 @@ impl Project {
 
 impl ClassStatus {
     fn new(class: &KnownClass, version: &Version) -> Self {
-        let right = version.held_out.as_ref().and_then(|held_out| held_out.classes.get(&class.name).copied());
+        let of = |found: &Option<HeldOut>| found.as_ref().and_then(|found| found.classes.get(&class.name).copied());
+        let (right, right_tested) = (of(&version.held_out), of(&version.tested));
         let misleading = version.worth.iter().flat_map(|worth| &worth.misleading);
         let misleads_to =
             misleading.into_iter().find(|other| other.class == class.name).map(|other| other.like.clone());
-        let KnownClass { name, photos, held_out, described, .. } = class.clone();
-        Self { name, photos, held_out, described, right, misleads_to }
+        let KnownClass { name, photos, held_out, tested, described, .. } = class.clone();
+        Self { name, photos, held_out, tested, described, right, right_tested, misleads_to }
     }
 }
 

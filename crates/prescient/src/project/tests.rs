@@ -51,6 +51,12 @@ impl Place {
         let lesson = self.draw(name, classes);
         self.open().learn(&lesson, &mut Silent).expect("learned")
     }
+
+    /// The same with another share held out.
+    fn teach(&self, name: &str, classes: &[(&str, std::ops::Range<usize>)], hold_out: u32) -> Learned {
+        let lesson = Lesson { hold_out: Some(hold_out), ..self.draw(name, classes) };
+        self.open().learn(&lesson, &mut Silent).expect("learned")
+    }
 }
 
 fn table(text: &str) -> ClassTable {
@@ -89,7 +95,7 @@ fn a_new_project_knows_classes_and_no_photo() {
     assert!(matches!(again.err(), Some(Error::Project(ProjectError::Exists { .. }))));
 }
 
-/// Seven photos of `a` and one of `b`: of seven the fifth is held out.
+/// Seven photos of `a` and one of `b`: all are learned from; the fifth of seven is held out from the twin, which is measured by it.
 #[test]
 fn photos_are_learned_and_a_fifth_is_held_out() {
     let place = Place::new();
@@ -98,9 +104,9 @@ fn photos_are_learned_and_a_fifth_is_held_out() {
     assert_eq!(learned.first_photos, ["a", "b"]);
     let version = place.open().version().clone();
     let counts: Vec<(u64, u64)> = version.classes.iter().map(|class| (class.photos, class.held_out)).collect();
-    assert_eq!(counts, [(6, 1), (1, 0), (0, 0), (0, 0)]);
+    assert_eq!(counts, [(7, 1), (1, 0), (0, 0), (0, 0)]);
     assert_eq!(version.held_out.expect("one photo").all.of, 1);
-    assert!(version.made.ends_with("one: 7 photos learned, 1 held out, first photos of a, b"), "{}", version.made);
+    assert!(version.made.ends_with("one: 8 photos learned, 1 held out, first photos of a, b"), "{}", version.made);
 }
 
 #[test]
@@ -112,6 +118,45 @@ fn the_order_in_which_photos_come_does_not_matter() {
     two.learn("first", &[("a", 0..6), ("b", 0..3)]);
     two.learn("third", &[("a", 6..8)]);
     assert_answers_alike(&one.open(), &two.open());
+}
+
+/// What answers learns from held-out photos as well, so it is the same to the byte whatever is held out. Only the twin differs: it is
+/// what answers where those photos never came. Photos that are only measured by change nothing.
+#[test]
+fn holding_out_costs_what_answers_nothing_and_measures_a_twin_that_has_not_learned() {
+    let (fifth, none, without) = (Place::new(), Place::new(), Place::new());
+    fifth.learn("one", &[("a", 0..5), ("b", 0..5)]);
+    none.teach("one", &[("a", 0..5), ("b", 0..5)], 0);
+    without.teach("one", &[("a", 0..4), ("b", 0..4)], 0);
+    assert_eq!(answers(&fifth.open()), answers(&none.open()));
+    let (version, nothing) = (fifth.open().version().clone(), none.open().version().clone());
+    assert_eq!((nothing.held_out, nothing.tested), (None, None));
+    // The two photos that were held out, asked of a project that never had them.
+    without.teach("two", &[("a", 4..5), ("b", 4..5)], 1);
+    let tested = without.open().version().clone();
+    assert_eq!(tested.held_out, None);
+    assert_eq!(version.held_out, tested.tested);
+    assert_eq!(tested.tested.expect("two photos").all.of, 2);
+    assert_eq!(tested.classes[0].photos, 4);
+}
+
+/// Version 2 holds out one photo each of `a` and `b`, version 3 one more. Twins are compared by all three: neither has learned from
+/// one, though version 3 itself has.
+#[test]
+fn versions_are_compared_by_what_their_twins_have_not_learned() {
+    let place = Place::new();
+    place.learn("one", &[("a", 0..5), ("b", 0..5)]);
+    place.learn("two", &[("a", 5..10)]);
+    let versions = ["shop@2", "shop@3"].map(|name| Project::open(place.path(name)).expect("a version"));
+    let found = diff(&versions[0], &versions[1]).expect("compared");
+    assert_eq!(found.all.map(|tally| tally.of), [3, 3]);
+    let of_a = versions[1].version().held_out.as_ref().expect("three photos").classes["a"];
+    assert_eq!(found.classes[0].right[1], of_a);
+    // Photos that are only measured by are asked of the versions themselves.
+    place.teach("three", &[("a", 10..12)], 1);
+    let last = Project::open(place.path("shop@4")).expect("a version");
+    let found = diff(&versions[1], &last).expect("compared");
+    assert_eq!((found.all[0].of, found.all[0]), (5, found.all[1]));
 }
 
 #[test]
@@ -142,7 +187,7 @@ fn a_photo_that_comes_again_in_another_class_is_corrected() {
     assert_eq!(learned.moved, BTreeMap::from([(("b".to_owned(), "a".to_owned()), 2)]));
     right.learn("one", &[("a", 0..2), ("b", 0..4)]);
     let version = wrong.open().version().clone();
-    assert_eq!(version.classes.iter().map(|class| class.photos + class.held_out).collect::<Vec<_>>(), [2, 4, 0, 0]);
+    assert_eq!(version.classes.iter().map(|class| class.photos).collect::<Vec<_>>(), [2, 4, 0, 0]);
     assert_answers_alike(&wrong.open(), &right.open());
 }
 
@@ -155,7 +200,7 @@ fn what_is_forgotten_was_never_there_and_what_is_renamed_stays() {
     never.open().forget(&["c".to_owned()], &mut Silent).expect("forgotten");
     assert_eq!(answers(&place.open()), answers(&never.open()));
     let version = place.open().rename("a", "apple", &mut Silent).expect("renamed").clone();
-    assert_eq!((version.classes[0].name.as_str(), version.classes[0].photos), ("apple", 5));
+    assert_eq!((version.classes[0].name.as_str(), version.classes[0].photos), ("apple", 6));
     let predictor = place.open().predictor().expect("it answers");
     assert!(predictor.about().classes.contains(&"apple".to_owned()));
     let refused = |done: Result<&Version>| done.expect_err("refused").to_string();
@@ -313,4 +358,28 @@ fn one_process_writes_at_a_time_and_readers_do_not_wait() {
     assert!(place.open().predictor().is_ok());
     drop(lock);
     waiting.forget(&["b".to_owned()], &mut Silent).expect("forgotten");
+}
+
+/// A pipe waits for who writes to it: nobody does.
+#[test]
+fn a_pipe_in_a_project_is_refused() {
+    let place = Place::new();
+    place.learn("month", &[("a", 0..6), ("b", 0..6)]);
+    for file in ["project.toml", "HEAD", "versions/0002/version.json", "versions/0002/classes.csv"] {
+        let path = place.path("shop").join(file);
+        let whole = fs::read(&path).expect("a file");
+        fs::remove_file(&path).expect("a file that is taken away");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().expect("a pipe").success());
+        let (shop, lesson) = (place.path("shop"), place.draw("more", &[("a", 6..9)]));
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let learned = Project::open(&shop).and_then(|mut project| project.learn(&lesson, &mut Silent).map(|_| ()));
+            tell.send(learned.expect_err("a pipe").to_string()).expect("somebody listens");
+        });
+        let said = told.recv_timeout(std::time::Duration::from_secs(60)).expect("an answer, and not a wait for ever");
+        assert!(said.contains("expected a regular file") || said.contains(file), "{file}: {said}");
+        fs::remove_file(&path).expect("the pipe");
+        fs::write(&path, whole).expect("the file again");
+    }
+    place.learn("more", &[("a", 6..9)]);
 }

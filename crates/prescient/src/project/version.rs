@@ -25,9 +25,13 @@ pub struct Version {
     pub(super) settings: String,
     /// What is known of each class, in the order of the catalogue.
     pub classes: Vec<KnownClass>,
-    /// How it does on photos that it has not learned from.
+    /// How its twin does on held-out photos. What answers has learned from these as well; the twin has not, and so is a little
+    /// worse if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<HeldOut>,
+    /// How it does itself on photos that are only measured by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tested: Option<HeldOut>,
     /// How the version before did on the photos that made this one, before it had learned from them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrived: Option<Arrived>,
@@ -46,16 +50,26 @@ pub struct KnownClass {
     pub name: String,
     /// How many photos were learned from.
     pub photos: u64,
-    /// How many are held out.
+    /// How many of these the twin has not learned from.
     pub held_out: u64,
+    /// How many others are only measured by.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tested: u64,
     /// Whether the catalogue says more than its name.
     pub described: bool,
-    /// The file with the features of its photos.
+    /// The file with the features of photos that the twin has learned from, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) features: Option<String>,
     /// The file with the features of those held out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) held_out_features: Option<String>,
+    /// The file with the features of those that are only measured by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tested_features: Option<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How a version did on photos that came later.
@@ -78,6 +92,7 @@ impl Version {
             settings,
             classes,
             held_out: None,
+            tested: None,
             arrived: None,
             worth: None,
             files: BTreeMap::new(),

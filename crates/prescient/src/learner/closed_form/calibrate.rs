@@ -268,13 +268,13 @@ impl Stage<'_> {
         let leans = Vec::<f64>::try_from(self.classes.1)?;
         let asked = scores.par_chunks(classes).zip(&truth).zip(own_scores.par_iter().zip(&own_leans));
         let right = asked.map(|((row, &class), (&score, &lean))| right(row, &leans, class, (score, lean))).collect();
-        let step = truth.len().div_ceil(ENOUGH).max(1);
+        let some = truth.len().min(ENOUGH);
         let scored = |place: usize| Scored {
             scores: scores[place * classes..(place + 1) * classes].to_vec(),
             truth: truth[place],
             own: (own_scores[place], own_leans[place]),
         };
-        let scored = (0..truth.len()).step_by(step).map(scored).collect();
+        let scored = (0..some).map(|place| scored(place * truth.len() / some)).collect();
         Ok(Part { role, right, truth, share, scored })
     }
 }

@@ -133,6 +133,16 @@ impl Contest {
 /// Fits the classifier of all classes. Classes that `information` does not describe, or all where it has nothing, are known by
 /// their photos alone.
 pub fn fit(sums: &Sums, information: &Information, target: Target) -> Result<Fitted, LearnError> {
+    fit_as(sums, information, target, None)
+}
+
+/// The same where it may be settled already whether classes without photos are answered with.
+pub fn fit_as(
+    sums: &Sums,
+    information: &Information,
+    target: Target,
+    guesses: Option<bool>,
+) -> Result<Fitted, LearnError> {
     no_grad(|| {
         let given = Given::new(sums, information)?;
         let (base, guessing) = given.best(target)?;
@@ -142,9 +152,10 @@ pub fn fit(sums: &Sums, information: &Information, target: Target) -> Result<Fit
         };
         let gain = guessing.calibrated.gain_over(&base.calibrated);
         // Ghosts only where the gain to be expected is larger than its error. Where all classes have photos there is less to lose.
-        let helps = match guessing.calibrated.guesses() {
-            true => gain.beats_chance(),
-            false => gain.mean > -gain.error,
+        let helps = match (guesses.filter(|_| !given.unseen.is_empty()), guessing.calibrated.guesses()) {
+            (Some(settled), _) => settled,
+            (None, true) => gain.beats_chance(),
+            (None, false) => gain.mean > -gain.error,
         };
         let mut worth = given.worth(sums, information, &guessing, Some(gain))?;
         worth.guesses = helps && !given.unseen.is_empty();

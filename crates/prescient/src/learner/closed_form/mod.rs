@@ -26,7 +26,7 @@ mod stand_ins;
 mod sums;
 mod temperature;
 
-pub use fit::{Fitted, fit};
+pub use fit::{Fitted, fit, fit_as};
 pub use information::Information;
 pub use prospects::{MORE, Prospect, prospects};
 pub use sums::{ClassSums, Sums};

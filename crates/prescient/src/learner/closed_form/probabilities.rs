@@ -14,7 +14,7 @@ use crate::predictor::{Novelty, log_odds};
 use tch::{Kind, Tensor};
 
 /// Features of a part that are looked at, at most.
-pub(super) const ENOUGH: usize = 1200;
+pub(super) const ENOUGH: usize = 2400;
 
 /// A feature with its scores.
 #[derive(Clone, Debug, PartialEq)]

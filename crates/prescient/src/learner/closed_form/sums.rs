@@ -9,7 +9,7 @@ use tch::{Kind, Tensor, no_grad};
 
 /// Features kept of each class to choose settings by, at most. They are the ones with the smallest digests of their photos,
 /// whatever came first: a draw that does not depend on the order.
-pub(super) const SAMPLE: usize = 24;
+pub(super) const SAMPLE: usize = 48;
 
 /// Features kept of all classes together, about: with very many classes, fewer of each.
 const SAMPLE_OF_ALL: usize = 20_000;
