@@ -8,7 +8,9 @@ use common::{fashion_mnist, real_data};
 use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType::Triangle;
 use image::{DynamicImage, Rgb, RgbImage};
-use prescient::data::{Channels, Dataset, Files, Image, Mnist, Seen, Subset, Thumbnail, near_duplicates};
+use prescient::data::{
+    Channels, Dataset, Files, Image, Mnist, Seen, Subset, Synthetic, SyntheticSettings, Thumbnail, near_duplicates,
+};
 use std::path::Path;
 
 fn seen(bytes: &[u8], class: usize) -> Seen {
@@ -107,4 +109,22 @@ fn fashion_mnist_is_not_called_alike() {
     assert!(train.len() > 5990 && test.len() > 990);
     let found = near_duplicates(&train, &test);
     assert!(found.len() <= 1, "{found:?}");
+}
+
+/// Drawings of one kind are alike, and few images tell little of the data: four test images of each of six classes against twelve, for
+/// all 24 classes and many sixes of them.
+#[test]
+fn few_drawings_of_one_kind_are_not_called_alike() {
+    let drawn = Synthetic::new(&SyntheticSettings { train: 12, test: 4 });
+    let side = |subset, classes: &[usize]| -> Vec<Seen> {
+        let samples = drawn.samples(subset).iter().filter(|sample| classes.contains(&sample.class.index()));
+        samples
+            .filter_map(|sample| Some((Thumbnail::of(&drawn.image(sample).unwrap())?, sample.class.index())))
+            .collect()
+    };
+    for (first, step) in [1, 5, 7, 11].into_iter().flat_map(|step| (0..24).map(move |first| (first, step))) {
+        let classes: Vec<usize> = (0..6).map(|place| (first + step * place) % 24).collect();
+        let found = near_duplicates(&side(Subset::Train, &classes), &side(Subset::Test, &classes));
+        assert_eq!(found, [], "classes {classes:?}");
+    }
 }

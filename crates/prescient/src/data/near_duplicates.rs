@@ -13,7 +13,7 @@
 //! duplicate if
 //!
 //! ```text
-//! ln(1 − likeness) ≤ m − 6.5 σ          and          1 − likeness ≤ ¼ · min(1, k / 40)
+//! ln(1 − likeness) ≤ m − 6.5 σ          and          1 − likeness ≤ ⅒ · min(1, k / 40)
 //! ```
 //!
 //! where `k` is over how many of its 121 places the gradient of the plainer one is spread: one dark thing on white looks like any other.
@@ -27,8 +27,9 @@ use std::fmt;
 const FINE: usize = 12;
 /// The smallest part that is taken for a copy.
 const SMALLEST: f32 = 0.8;
-/// Less alike than this, two images are not called so, whatever the data is.
-const LEAST: f32 = 0.75;
+/// Less alike than this, two images are not called so, whatever the data is. Of 600 altered copies of photos 597 are more alike, and no
+/// two distinct drawings of one kind are.
+const LEAST: f32 = 0.9;
 /// Images whose gradient is spread over fewer places must be more alike, in proportion.
 const RICH: f32 = 40.0;
 /// How many times the spread of distinct images a copy lies below their median.
@@ -183,7 +184,7 @@ mod tests {
         }
     }
 
-    /// A gradient that is the same in all 121 places, and one in a single place: one dark pixel on white must agree to 1 part in 160.
+    /// A gradient that is the same in all 121 places, and one in a single place: one dark pixel on white must agree to 1 part in 400.
     #[test]
     fn plain_images_must_be_more_alike() {
         let even = Gradient([[[1.0, 0.0]; FINE - 1]; FINE - 1]);
