@@ -1,9 +1,12 @@
 //! `prescient cache`: the features of photos that earlier runs computed.
 
-use crate::output;
-use clap::{Args, Subcommand};
+use crate::output::{self, Form};
+use clap::{Args, ValueEnum};
 use prescient::error::{Result, RunError};
-use prescient::extractor::feature_cache::{cache_limit, cache_size, check_cache, clear_cache, features_root};
+use prescient::extractor::feature_cache::{
+    CacheSize, cache_limit, cache_size, check_cache, clear_cache, features_root,
+};
+use serde_json::json;
 use std::path::PathBuf;
 
 /// Show, check or clear the cache of features
@@ -19,13 +22,17 @@ A frozen network gives the same feature of a photo every time, so each photo is 
 Another order of classes, another spreadsheet or another run starts with what is here. Nothing is
 lost when it is deleted but time.")]
 pub(super) struct Cache {
-    #[command(subcommand)]
-    verb: Option<Verb>,
+    /// What to do
+    #[arg(value_enum, default_value = "show")]
+    verb: Verb,
+
+    #[command(flatten)]
+    form: Form,
 }
 
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum Verb {
-    /// Say where it is, how much is in it, and how large it may grow (also without a verb)
+    /// Say where it is, how much is in it, and how large it may grow
     Show,
     /// Compare every file with its digest
     Check,
@@ -37,10 +44,10 @@ impl Cache {
     pub(super) fn run(self) -> Result<()> {
         // By its components: without a slash at its end.
         let root: PathBuf = features_root().ok_or(RunError::NoFeatures)?.components().collect();
-        match self.verb.unwrap_or(Verb::Show) {
-            Verb::Show => show(root),
-            Verb::Check => check(root),
-            Verb::Clear => clear(root),
+        match self.verb {
+            Verb::Show => show(root, self.form),
+            Verb::Check => check(root, self.form),
+            Verb::Clear => clear(root, self.form),
         }
     }
 }
@@ -53,35 +60,49 @@ fn size_of(bytes: u64) -> String {
     }
 }
 
-fn show(root: PathBuf) -> Result<()> {
-    let size = cache_size(&root)?;
+fn show(root: PathBuf, form: Form) -> Result<()> {
+    let CacheSize { parts, features, bytes } = cache_size(&root)?;
+    let limit = cache_limit();
+    if form.is_json() {
+        let document = json!({ "place": root, "features": features, "files": parts, "bytes": bytes, "limit": limit });
+        return output::print_json(&document);
+    }
+    let (place, size, limit) = (root.display(), size_of(bytes), size_of(limit));
     output::print(&format!(
-        "place     {}\nfeatures  {} in {} files\nsize      {} of {} at most\n",
-        root.display(),
-        size.features,
-        size.parts,
-        size_of(size.bytes),
-        size_of(cache_limit())
+        "place     {place}\nfeatures  {features} in {parts} files\nsize      {size} of {limit} at most\n"
     ))
 }
 
-fn check(root: PathBuf) -> Result<()> {
+fn check(root: PathBuf, form: Form) -> Result<()> {
     let damaged = check_cache(&root)?;
-    let others: Vec<String> = damaged.iter().skip(1).map(|error| format!("{error}\n")).collect();
-    if let Some(first) = damaged.into_iter().next() {
-        output::print(&others.concat())?;
-        return Err(first.into());
+    let said: Vec<String> = damaged.iter().map(ToString::to_string).collect();
+    let size = if damaged.is_empty() { Some(cache_size(&root)?) } else { None };
+    let features = size.as_ref().map(|size| size.features);
+    let files = size.as_ref().map(|size| size.parts);
+    match (form.is_json(), size) {
+        (true, _) => {
+            let document = json!({ "place": root, "features": features, "files": files, "damaged": said });
+            output::print_json(&document)?;
+        }
+        (false, Some(CacheSize { features, parts, .. })) => {
+            output::print(&format!("{features} features in {parts} files are as they were written\n"))?;
+        }
+        // The first one is the error.
+        (false, None) => output::print(&said.iter().skip(1).map(|line| format!("{line}\n")).collect::<String>())?,
     }
-    let size = cache_size(&root)?;
-    output::print(&format!("{} features in {} files are as they were written\n", size.features, size.parts))
+    damaged.into_iter().next().map_or(Ok(()), |first| Err(first.into()))
 }
 
-fn clear(root: PathBuf) -> Result<()> {
+fn clear(root: PathBuf, form: Form) -> Result<()> {
     // A file that is damaged cannot be counted, and goes all the same.
     let size = cache_size(&root).ok();
     clear_cache(&root)?;
-    output::print(&match size {
-        Some(size) => format!("{} features deleted, {}\n", size.features, size_of(size.bytes)),
-        None => "all features deleted\n".to_owned(),
-    })
+    match (form.is_json(), size) {
+        (true, size) => {
+            let (features, bytes) = (size.as_ref().map(|size| size.features), size.as_ref().map(|size| size.bytes));
+            output::print_json(&json!({ "place": root, "features": features, "bytes": bytes }))
+        }
+        (false, Some(size)) => output::print(&format!("{} features deleted, {}\n", size.features, size_of(size.bytes))),
+        (false, None) => output::print("all features deleted\n"),
+    }
 }

@@ -1,7 +1,7 @@
 //! `prescient compare`.
 
 use crate::output;
-use crate::report::{FormatName, name, read};
+use crate::report::{Form, name, read};
 use clap::Args;
 use prescient::error::{CompareError, Result};
 use prescient::report::Comparison;
@@ -34,7 +34,7 @@ pub(super) struct Compare {
 
     /// The form of the table
     #[arg(long, value_enum, default_value = "text")]
-    format: FormatName,
+    format: Form,
 }
 
 impl Compare {
@@ -47,6 +47,10 @@ impl Compare {
                 .position(|(run, _)| *run == name(path))
                 .ok_or_else(|| CompareError::NoBaseline { path: path.clone() })?,
         };
-        output::print(&Comparison::new(&runs, baseline)?.render(self.format.into()))
+        let comparison = Comparison::new(&runs, baseline)?;
+        output::print(&match self.format {
+            Form::Tables(format) => comparison.render(format.into()),
+            Form::Json => comparison.to_json(),
+        })
     }
 }

@@ -1,11 +1,12 @@
 //! `prescient list`.
 
-use crate::output;
+use crate::output::{self, Form};
 use clap::Args;
 use prescient::data::DATASETS;
 use prescient::error::Result;
 use prescient::evaluation::METRICS;
-use prescient::experiment::{keys_text, recipes};
+use prescient::experiment::{key_rows, keys_text, recipes};
+use serde_json::{Value, json};
 
 /// Name the datasets, recipes, metrics and recipe keys there are
 #[derive(Debug, Args)]
@@ -17,20 +18,47 @@ pub(super) struct List {
     /// Show this recipe in full instead, with all that its preset fills in, to start your own from
     #[arg(long, value_name = "NAME", conflicts_with = "keys")]
     recipe: Option<String>,
+
+    #[command(flatten)]
+    form: Form,
 }
 
 impl List {
     pub(super) fn run(self) -> Result<()> {
-        let text = match self.recipe {
-            _ if self.keys => keys_text(),
-            Some(name) => {
-                let (text, path) = recipes::find(&name)?;
-                recipes::full_text(&text, &path)?
-            }
-            None => everything(),
-        };
-        output::print(&text)
+        let recipe = self.recipe.as_deref().map(full_recipe).transpose()?;
+        match (self.form.is_json(), recipe) {
+            (true, _) if self.keys => output::print_json(&json!({ "keys": key_documents() })),
+            (true, Some(text)) => output::print_json(&json!({ "recipe": self.recipe, "toml": text })),
+            (true, None) => output::print_json(&everything_as_json()),
+            (false, _) if self.keys => output::print(&keys_text()),
+            (false, Some(text)) => output::print(&text),
+            (false, None) => output::print(&everything()),
+        }
     }
+}
+
+/// A recipe with all that its preset fills in.
+fn full_recipe(name: &str) -> Result<String> {
+    let (text, path) = recipes::find(name)?;
+    Ok(recipes::full_text(&text, &path)?)
+}
+
+fn key_documents() -> Vec<Value> {
+    let document = |[name, allowed, default, about]: [String; 4]| {
+        let default = default.trim_matches(['[', ']']);
+        json!({ "name": name, "allowed": allowed, "default": default, "about": about })
+    };
+    key_rows().into_iter().map(document).collect()
+}
+
+fn everything_as_json() -> Value {
+    let datasets: Vec<Value> =
+        DATASETS.iter().map(|data| json!({ "name": data.name, "about": data.about, "needs": data.needs })).collect();
+    let recipe = |one: &recipes::BuiltIn| json!({ "name": one.name, "about": one.about(), "row": one.is_row });
+    let recipes: Vec<Value> = recipes::built_in().iter().map(recipe).collect();
+    let metrics: Vec<Value> =
+        METRICS.iter().map(|metric| json!({ "name": metric.name(), "about": metric.about() })).collect();
+    json!({ "datasets": datasets, "recipes": recipes, "metrics": metrics })
 }
 
 fn everything() -> String {

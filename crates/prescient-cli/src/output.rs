@@ -16,6 +16,11 @@ pub(super) fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Prints a document for programs.
+pub(super) fn print_json(document: &serde_json::Value) -> Result<()> {
+    print(&(serde_json::to_string_pretty(document).expect("plain data") + "\n"))
+}
+
 /// How something is written that has no other forms.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Form {

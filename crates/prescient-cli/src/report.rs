@@ -65,7 +65,7 @@ impl From<FormatName> for Format {
 
 /// The form of a report: tables, or one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Tables(FormatName),
     Json,
 }
@@ -79,7 +79,7 @@ impl ValueEnum for Form {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
             Form::Tables(name) => name.to_possible_value(),
-            Form::Json => Some(PossibleValue::new("json").help("One document with every metric, for programs")),
+            Form::Json => Some(PossibleValue::new("json").help("One document with all numbers, for programs")),
         }
     }
 }

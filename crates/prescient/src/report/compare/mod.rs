@@ -6,6 +6,7 @@
 //! final accuracy), and the words say that this tells nothing of other seeds.
 
 mod group;
+mod json;
 mod measure;
 mod shown;
 

@@ -80,7 +80,7 @@ impl Comparison {
 }
 
 /// What can be said of the difference, in a word.
-fn word(row: &Row) -> &'static str {
+pub(super) fn word(row: &Row) -> &'static str {
     match row.p < LEVEL {
         true if row.difference.mean > 0.0 => "better",
         true => "worse",
