@@ -56,6 +56,24 @@ fn imports_point_one_way() {
     }
 }
 
+/// A pipe or a device in a folder of others is refused in one place: `disk::read` and its like.
+#[test]
+fn files_are_read_in_one_place() {
+    for (source, except) in [(library(), "disk"), (root().join("crates/prescient-cli/src"), "-")] {
+        for file in files(&source, ".rs") {
+            let below = file.strip_prefix(&source).unwrap();
+            if below.starts_with(except) || below.ends_with("testing.rs") || below.ends_with("tests.rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&file).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            for way in ["fs::read(", "fs::read_to_string(", " File::open(", "(File::open(", "fs::File::open("] {
+                assert!(!code.contains(way), "`{}` reads with `{way}…)`: `disk::read` has a cap", below.display());
+            }
+        }
+    }
+}
+
 #[test]
 fn a_report_reads_records_alone() {
     for file in files(&library().join("report"), ".rs") {

@@ -82,7 +82,7 @@ pub mod catalogue;
 pub mod class;
 pub mod classifier;
 pub mod data;
-mod disk;
+pub mod disk;
 pub mod engine;
 pub mod error;
 pub mod evaluation;

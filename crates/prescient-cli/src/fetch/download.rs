@@ -2,9 +2,10 @@
 //! there; the file gets its name once its checksum is right.
 
 use crate::fetch::Remote;
+use prescient::disk;
 use prescient::error::DataError;
 use sha2::{Digest, Sha256};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -119,7 +120,7 @@ fn agent() -> Agent {
 
 fn sha256(path: &Path) -> Result<String, DataError> {
     let mut hasher = Sha256::new();
-    let mut file = File::open(path).map_err(DataError::io(path))?;
+    let (mut file, _) = disk::open(path).map_err(DataError::io(path))?;
     let mut buffer = vec![0; 1 << 16];
     loop {
         match file.read(&mut buffer).map_err(DataError::io(path))? {

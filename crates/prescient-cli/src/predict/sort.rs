@@ -1,5 +1,6 @@
 //! `--sort`: photos copied into folders by class. A copy appears as a whole, so that a folder may be watched.
 
+use prescient::disk;
 use prescient::error::{DataError, Result};
 use prescient::project::UNSURE;
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ impl Sorter {
         let class = class.unwrap_or(UNSURE);
         let folder = self.folder.join(folder_name(class));
         fs::create_dir_all(&folder).map_err(DataError::io(&folder))?;
-        let bytes = fs::read(photo).map_err(DataError::io(photo))?;
+        let bytes = disk::read(photo, disk::IMAGE).map_err(DataError::io(photo))?;
         if let Some(place) = free(&folder, photo, &bytes) {
             let made = folder.join(format!(".{}.tmp", std::process::id()));
             fs::write(&made, &bytes).and_then(|()| fs::rename(&made, &place)).map_err(DataError::io(&place))?;
@@ -56,10 +57,11 @@ fn free(folder: &Path, photo: &Path, bytes: &[u8]) -> Option<PathBuf> {
         number => format!("{stem}-{number}.{ending}"),
     };
     for place in (1..).map(|number| folder.join(name(number))) {
-        match fs::read(&place) {
+        match disk::read(&place, disk::IMAGE) {
             Ok(there) if there == bytes => return None,
-            Ok(_) => {}
-            Err(_) => return Some(place),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(place),
+            // Another file, or none that can be read.
+            Ok(_) | Err(_) => {}
         }
     }
     None

@@ -3,8 +3,8 @@
 use crate::reproduce::wanted::{State, Wanted};
 use crate::reproduce::work::Running;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use prescient::disk;
 use std::collections::{BTreeMap, VecDeque};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -95,7 +95,7 @@ impl Pace {
 
 /// What a run said last.
 fn said(log: &Path) -> String {
-    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let text = disk::read(log, disk::RUN).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     let line = text.lines().last().unwrap_or("begins");
     let line = line.split_once("prescient").map_or(line, |(_, rest)| rest);
     let start = line.find("task").unwrap_or(0);

@@ -1,5 +1,6 @@
 //! The runs that tables need, and what is there of them.
 
+use prescient::disk;
 use prescient::error::{ReproduceError, Result, RunError, While};
 use prescient::experiment::{Recipe, Record, RunFolder, differences, overridden, recipes};
 use prescient::report::paper::{Outcome, Outcomes};
@@ -62,7 +63,7 @@ impl Wanted {
             (false, None) => return Ok(State::New),
         };
         let file = folder.recipe();
-        let text = std::fs::read_to_string(&file).map_err(RunError::io(&file))?;
+        let text = disk::read_text(&file).map_err(RunError::io(&file))?;
         let differences = differences(&self.recipe, &Recipe::parse(&text, &file)?);
         if !differences.is_empty() {
             let (path, differences) = (self.folder.clone(), differences.join("; "));

@@ -10,6 +10,7 @@ use crate::reproduce::plan;
 use crate::reproduce::wanted::{State, Wanted};
 use clap::ValueEnum;
 use prescient::data::Source;
+use prescient::disk;
 use prescient::error::{DataError, Error, ReproduceError, Result, RunError};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, File};
@@ -224,7 +225,7 @@ fn how_to_get(name: &str, error: DataError) -> String {
 
 /// The error at the end of a log; else its last line, and how the process ended.
 fn last_words(log: &Path, status: &str) -> String {
-    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let text = disk::read(log, disk::RUN).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     match text.rfind("error: ") {
         Some(at) => text[at + "error: ".len()..].trim_end().to_owned(),
         None => {

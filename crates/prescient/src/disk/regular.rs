@@ -7,11 +7,11 @@ use std::path::Path;
 /// As large as a text may be that is read as a whole: a recipe, a table, a list.
 const TEXT: u64 = 64 << 20;
 /// As large as the file of an image may be.
-pub(crate) const IMAGE: u64 = 256 << 20;
+pub const IMAGE: u64 = 256 << 20;
 /// As large as a table of numbers may be.
 pub(crate) const TABLE: u64 = 1 << 30;
 /// As large as a file of a run may be: sums of many classes take gigabytes.
-pub(crate) const RUN: u64 = 16 << 30;
+pub const RUN: u64 = 16 << 30;
 
 /// What so many packed bytes may unpack to, and no more than `most`. Photos and numbers hardly shrink: what is a sixteenth of its
 /// size and large is made to fill memory.
@@ -20,7 +20,7 @@ pub(crate) fn unpacked(packed: u64, most: u64) -> u64 {
 }
 
 /// A regular file, to be read. Another one is not even opened: a pipe waits for who writes to it.
-pub(crate) fn open(path: &Path) -> io::Result<(File, u64)> {
+pub fn open(path: &Path) -> io::Result<(File, u64)> {
     let about = fs::metadata(path)?;
     if about.is_dir() {
         return Err(refused("expected a file, found a folder".to_owned()));
@@ -31,8 +31,16 @@ pub(crate) fn open(path: &Path) -> io::Result<(File, u64)> {
     Ok((File::open(path)?, about.len()))
 }
 
+/// A folder, to be locked or synced.
+pub fn open_folder(path: &Path) -> io::Result<File> {
+    match fs::metadata(path)?.is_dir() {
+        true => File::open(path),
+        false => Err(refused("expected a folder".to_owned())),
+    }
+}
+
 /// The bytes of a regular file of at most `most` bytes.
-pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let (file, length) = open(path)?;
     let too_large = || refused(format!("expected a file of at most {} MiB, found a larger one", most >> 20));
     if length > most {
@@ -44,8 +52,8 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// The text of a regular file of at most [`TEXT`] bytes.
-pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+/// The text of a regular file of at most 64 MiB.
+pub fn read_text(path: &Path) -> io::Result<String> {
     text(read(path, TEXT)?)
 }
 

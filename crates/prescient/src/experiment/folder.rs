@@ -350,7 +350,7 @@ fn digests(folder: &Path) -> Result<BTreeMap<String, String>, RunError> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).map_err(RunError::io(folder))? {
         let path = entry.map_err(RunError::io(folder))?.path();
-        found.insert(name(&path), disk::digest(&fs::read(&path).map_err(RunError::io(&path))?));
+        found.insert(name(&path), disk::digest(&disk::read(&path, disk::RUN).map_err(RunError::io(&path))?));
     }
     Ok(found)
 }

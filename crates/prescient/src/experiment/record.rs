@@ -287,7 +287,8 @@ impl Record {
                 ));
             }
             let unknown = slots().any(|slot| slot.index() >= classes);
-            if !bests().all(fits) || unknown || answers.truth.iter().any(|slot| slot.index() >= arriving) {
+            let likely = answers.probabilities.as_ref().is_none_or(|all| all.fit(count));
+            if !bests().all(fits) || !likely || unknown || answers.truth.iter().any(|slot| slot.index() >= arriving) {
                 return Err(format!("the answers of task {} do not fit together", index + 1));
             }
             if answers.confusion(arriving) != evaluation.confusion {

@@ -79,10 +79,13 @@ impl Background {
 
 /// What a version of a project was found to be worth.
 fn held_out(version: &Version) -> Vec<Measured> {
-    let held_out = version.held_out.as_ref().map(|held_out| ("seen classes, held out", held_out.all));
+    let tested = version.tested.as_ref().map(|tested| ("photos that are only measured by", tested.all));
+    let held_out = version.held_out.as_ref();
+    let held_out =
+        held_out.map(|held_out| ("seen classes, a twin that has not learned from these photos", held_out.all));
     let arrived =
         version.arrived.map(|arrived| ("classes without photos, before it had learned from those", arrived.guessed));
-    let parts = held_out.into_iter().chain(arrived);
+    let parts = tested.into_iter().chain(held_out).chain(arrived);
     let measured = |(of, tally): (&str, crate::project::Tally)| {
         Some(Measured { of: of.to_owned(), photos: tally.of as usize, accuracy: tally.share()? })
     };
@@ -97,7 +100,7 @@ fn photos(run: &RunFolder, task: usize) -> Result<Option<BTreeMap<String, usize>
         if !path.is_file() {
             return Ok(None);
         }
-        let text = std::fs::read_to_string(&path).map_err(RunError::io(&path))?;
+        let text = crate::disk::read_run_text(&path).map_err(RunError::io(&path))?;
         for image in images::parse(&text, &path)?.into_iter().filter(|image| image.usage == Usage::Learn) {
             found.entry(image.class).or_default().insert(image.hash);
         }

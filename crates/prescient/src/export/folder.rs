@@ -29,7 +29,7 @@ impl Folder {
         clear(parent, &name)?;
         let made = parent.join(format!(".{name}.{}.tmp", std::process::id()));
         fs::create_dir(&made).map_err(ExportError::io(&made))?;
-        let lock = File::open(&made).map_err(ExportError::io(&made))?;
+        let lock = disk::open_folder(&made).map_err(ExportError::io(&made))?;
         // Some network file systems have no locks: better without one than not at all.
         let _ = lock.try_lock();
         Ok(Self { made, place: place.to_owned(), force, _lock: lock })
@@ -117,7 +117,7 @@ fn clear(parent: &Path, name: &str) -> Result<(), ExportError> {
         let ours = found.strip_prefix(&format!(".{name}.")).and_then(|rest| rest.strip_suffix(".tmp"));
         let is_ours =
             ours.is_some_and(|rest| rest.trim_end_matches(".before").bytes().all(|byte| byte.is_ascii_digit()));
-        if is_ours && path.is_dir() && File::open(&path).is_ok_and(|folder| folder.try_lock().is_ok()) {
+        if is_ours && disk::open_folder(&path).is_ok_and(|folder| folder.try_lock().is_ok()) {
             fs::remove_dir_all(&path).map_err(ExportError::io(&path))?;
         }
     }

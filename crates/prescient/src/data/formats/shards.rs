@@ -64,7 +64,7 @@ impl Shards {
         .collect();
         let (mut files, mut names) = (Vec::new(), BTreeMap::new());
         for path in paths {
-            let file = File::open(&path).map_err(DataError::io(&path))?;
+            let (file, _) = disk::open(&path).map_err(DataError::io(&path))?;
             let Listing { photos, classes: told } = list(&path, &file, files.len() as u32)?;
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let side = side(folder, &path);
