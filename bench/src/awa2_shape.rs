@@ -46,14 +46,14 @@ impl Awa2Shape {
             "[data]\nkind = \"synthetic\"\n\
              [images]\ncrop = \"resized 0.08\"\nflip = true\n\
              [scenario]\nsplit = \"25+5x5\"\n\
-             [model]\nextractor = {{ kind = \"resnet18\", stem = \"small\" }}\n\
+             [model]\nextractor = {{ kind = \"resnet18\" }}\n\
              [train]\nepochs = {}\nbatch_size = 128\n\
              [ghosts]\nl2_normalize = true\ngenerator = {{ kind = \"gmmn\", epochs = {}, lr = 1e-5 }}\n\
-             [calibrate]\nmax_seen_drop = 0.03\n\
-             [compute]\ncudnn_benchmark = {}\n",
-            self.epochs, self.generator, self.tune
+             [calibrate]\nmax_seen_drop = 0.03\n",
+            self.epochs, self.generator
         );
-        let recipe = Recipe::parse(&recipe, Path::new("awa2-shape.toml")).unwrap_or_else(|error| panic!("{error}"));
+        let mut recipe = Recipe::parse(&recipe, Path::new("awa2-shape.toml")).unwrap_or_else(|error| panic!("{error}"));
+        recipe.compute.cudnn_benchmark = self.tune;
         let count = |images: f64| (images * self.share) as usize;
         let dataset = Arc::new(MadeUp::new(50, (count(29_841.0), count(7_481.0)), 224));
         let out = std::env::temp_dir().join(format!("awa2-shape-{}", std::process::id()));

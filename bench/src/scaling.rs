@@ -59,7 +59,7 @@ fn epochs(device: Device) -> Growth {
     };
     let recipe = format!(
         "[data]\nkind = \"synthetic\"\n[images]\ncrop = \"resized 0.25\"\nflip = true\n\
-                  [scenario]\nsplit = \"10+1\"\n[model]\nextractor = {{ kind = \"resnet18\", stem = \"small\" }}\n\
+                  [scenario]\nsplit = \"10+1\"\n[model]\nextractor = {{ kind = \"resnet18\" }}\n\
                   [train]\nepochs = {ENOUGH}\nbatch_size = 128\n"
     );
     let seconds = |images: usize| {

@@ -8,7 +8,9 @@
 use clap::Args;
 use prescient::catalogue::Catalogue;
 use prescient::class::ClassId;
-use prescient::data::{CachedDataset, Channels, Dataset, Folder, FolderSettings, Image, Normalization, Sample, Subset};
+use prescient::data::{
+    CachedDataset, Channels, Dataset, Folder, FolderSettings, Image, Normalization, Sample, Subset, memory_for_images,
+};
 use prescient::error::DataError;
 use prescient::experiment::{Experiment, Recipe};
 use prescient::learner::{Event, Observer};
@@ -64,7 +66,7 @@ impl Timeline {
         let rest = all - self.classes;
         let recipe = format!(
             "[data]\nkind = \"synthetic\"\n[images]\ncrop = \"resized 0.08\"\nflip = true\n\
-             [scenario]\nsplit = \"{}+{rest}\"\n[model]\nextractor = {{ kind = \"resnet18\", stem = \"small\" }}\n\
+             [scenario]\nsplit = \"{}+{rest}\"\n[model]\nextractor = {{ kind = \"resnet18\" }}\n\
              [train]\nepochs = {}\nbatch_size = {}\n",
             self.classes, self.epochs, self.batch
         );
@@ -72,7 +74,7 @@ impl Timeline {
         let began = Instant::now();
         let seen = Arc::new(Mutex::new(Seen::default()));
         let dataset = Watched { photos, began, seen: Arc::clone(&seen) };
-        let kept = CachedDataset::new(Arc::new(dataset), u64::from(recipe.compute.cache_mib) << 20);
+        let kept = CachedDataset::new(Arc::new(dataset), memory_for_images());
         let out = std::env::temp_dir().join(format!("timeline-{}", std::process::id()));
         let gpu = device.is_cuda().then(|| watch_gpu(began, &seen)).flatten();
         let mut steps = Steps { began, seen: Arc::clone(&seen), trains: false };

@@ -7,6 +7,16 @@ use crate::error::DataError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+/// Where another limit than [`MEMORY`] may be given, in MiB. A recipe does not say how much memory a machine has.
+const LIMIT: &str = "PRESCIENT_IMAGES_MIB";
+const MEMORY: u64 = 2 << 30;
+
+/// How many bytes decoded images may take: `PRESCIENT_IMAGES_MIB`, else 2 GiB.
+pub fn memory_for_images() -> u64 {
+    let given = std::env::var(LIMIT).ok().and_then(|text| text.trim().parse::<u64>().ok());
+    given.and_then(|mib| mib.checked_mul(1 << 20)).unwrap_or(MEMORY)
+}
+
 /// A dataset whose images are decoded once, as far as there is room for them.
 pub struct CachedDataset {
     dataset: Arc<dyn Dataset>,

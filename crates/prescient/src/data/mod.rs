@@ -13,7 +13,7 @@ pub(crate) mod thumbnail;
 pub mod transforms;
 mod untrusted;
 
-pub use cache::CachedDataset;
+pub use cache::{CachedDataset, memory_for_images};
 pub use datasets::{
     Apy, ApySettings, Awa2, Awa2Settings, Features, FeaturesSettings, Fit, Folder, FolderSettings, Matrix, Mnist,
     MnistSettings, Pack, PackSettings, Synthetic, SyntheticSettings, framed, pack,

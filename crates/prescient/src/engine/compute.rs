@@ -10,18 +10,19 @@ use torch_shim::Gpu;
 pub struct Compute {
     /// The precision of `f`'s products. Weights, losses (MMD too) and normalization stay in single precision.
     pub precision: Precision,
-    /// How images and maps lie in memory. Not a key of a recipe: benchmarks set it.
+    /// How images and maps lie in memory. This and what follows are no keys of a recipe: benchmarks and tests set them.
     #[serde(skip)]
     pub layout: Layout,
     /// Whether a GPU captures a step as a CUDA graph and replays it with one call.
+    #[serde(skip)]
     pub cuda_graphs: bool,
     /// Whether a GPU uses kernels of our own, which do in one pass over memory what libtorch does in several.
+    #[serde(skip)]
     pub fused_kernels: bool,
     /// How many algorithms cuDNN times for each convolution before it takes the fastest; 0: it takes the one its heuristic
     /// prefers. Timing takes seconds for each size of a batch and pays after some ten thousand steps.
+    #[serde(skip)]
     pub cudnn_benchmark: u8,
-    /// Decoded images kept in memory, at most, in MiB.
-    pub cache_mib: u32,
 }
 
 impl Default for Compute {
@@ -32,7 +33,6 @@ impl Default for Compute {
             cuda_graphs: true,
             fused_kernels: true,
             cudnn_benchmark: 0,
-            cache_mib: 2048,
         }
     }
 }

@@ -140,18 +140,10 @@ pub const KEYS: &[Key] = &[
         "mean and deviation of the pixels: ImageNet's, CLIP's, 0.5 and 0.5, 0 and 1",
     )
     .of(&["torchscript"]),
-    key(
-        "model.extractor.stem",
-        Choice(&["imagenet", "small", "tiny"]),
-        "first layers: 7x7 stride 2; 3x3; 3x3 without pooling",
-    )
-    .of(&["resnet18"]),
     key("model.extractor.width", Whole(1, 65_536), "channels of the first stage; for mlp units of the hidden layer")
         .of(&["resnet18", "small-cnn", "mlp"]),
     key("model.extractor.features", Whole(1, 65_536), "length of a feature").of(&["small-cnn", "mlp"]),
-    key("model.learned_scale", Flag, "whether the scale of the cosine classifier is learned"),
     key("loss.classification.form", Choice(FORMS), "the classification loss"),
-    key("loss.classification.margin", Number(Included(0.0), Included(1000.0)), "by how much the own class must win"),
     key(
         "loss.distillation.kind",
         Choice(&["none", "pod", "less-forget"]),
@@ -164,11 +156,6 @@ pub const KEYS: &[Key] = &[
         "loss.svm_reg.weight",
         Number(Included(0.0), Included(1e6)),
         "weight of the latent regularization; 0 leaves it out",
-    ),
-    key(
-        "loss.svm_reg.margin",
-        Number(Included(0.0), Included(1000.0)),
-        "how far features stay behind the planes of future classes",
     ),
     key("train.epochs", Whole(1, EPOCHS), "passes over the images of the new classes"),
     key("train.restarts", Whole(1, 100), "trainings of the first task, of which the one with the lowest loss is kept"),
@@ -229,10 +216,6 @@ pub const KEYS: &[Key] = &[
         Choice(&["auto", "fp32", "tf32", "bf16"]),
         "of the extractor's products; auto: bf16 on a GPU",
     ),
-    key("compute.cuda_graphs", Flag, "whether a GPU replays recorded steps"),
-    key("compute.fused_kernels", Flag, "whether a GPU uses kernels of our own"),
-    key("compute.cudnn_benchmark", Whole(0, 255), "algorithms that cuDNN times for each convolution; 0: none"),
-    key("compute.cache_mib", Whole(0, u32::MAX as i64), "decoded images kept in memory, at most, in MiB"),
 ];
 
 impl Allowed {

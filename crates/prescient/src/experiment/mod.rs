@@ -36,7 +36,7 @@ pub use record::Record;
 pub use telemetry::{Spent, StageSeconds};
 
 use crate::class::ClassId;
-use crate::data::{CachedDataset, Dataset, Subset, fingerprint, image_fingerprint};
+use crate::data::{CachedDataset, Dataset, Subset, fingerprint, image_fingerprint, memory_for_images};
 use crate::disk;
 use crate::engine::{Precision, Processes};
 use crate::error::{LearnError, ProcessError, Result, ScenarioError, While};
@@ -75,7 +75,7 @@ impl Experiment {
         let dataset = recipe.data.open().when(|| format!("open the dataset `{}`", recipe.data.name()))?;
         let dataset: Arc<dyn Dataset> = match recipe.data.info().in_memory {
             true => dataset,
-            false => Arc::new(CachedDataset::new(dataset, u64::from(recipe.compute.cache_mib) << 20)),
+            false => Arc::new(CachedDataset::new(dataset, memory_for_images())),
         };
         Self::with_dataset(recipe, dataset, device)
     }

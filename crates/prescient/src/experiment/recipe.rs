@@ -308,8 +308,8 @@ mod tests {
             "`recipe.toml`, line 3: there is no key `train.epoch`; did you mean `train.epochs`?"
         );
         assert_eq!(
-            says("[model]\nlearned_scale = true\nextractor = { kind = \"vit\" }\n"),
-            "`recipe.toml`, line 3: `model.extractor.kind` is `vit`; expected `resnet18`, `resnet50`, `mobilenet-v2`, `torchscript`, `small-cnn`, `mlp` or `identity`"
+            says("[model]\nextractor = { kind = \"vit\" }\n"),
+            "`recipe.toml`, line 2: `model.extractor.kind` is `vit`; expected `resnet18`, `resnet50`, `mobilenet-v2`, `torchscript`, `small-cnn`, `mlp` or `identity`"
         );
         for (text, part) in [
             ("[data]\nkind = \"imagenet\"\n", "line 2: `data.kind` is `imagenet`; expected `synthetic`, `mnist`"),

@@ -20,21 +20,11 @@ impl Experiment {
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
-        Self::resume_moved(path, &[], device, stop_after, observer)
+        Self::resume_among(&Processes::alone(), path, &[], device, stop_after, observer)
     }
 
-    /// The same where the data lies elsewhere now: `sets` may have `data.path=PATH`, and nothing else. The record stays as it is.
-    pub fn resume_moved(
-        path: &Path,
-        sets: &[String],
-        device: Device,
-        stop_after: Option<usize>,
-        observer: &mut dyn Observer,
-    ) -> Result<Record> {
-        Self::resume_among(&Processes::alone(), path, sets, device, stop_after, observer)
-    }
-
-    /// The same as process 0 of several, however many there were before. The others call [`Experiment::help_resume`].
+    /// The same as process 0 of several, however many there were before; the others call [`Experiment::help_resume`]. Where the data
+    /// lies elsewhere now, `sets` has `data.path=PATH`, and nothing else. The record stays as it is.
     pub fn resume_among(
         processes: &Processes,
         path: &Path,

@@ -18,7 +18,7 @@ pub(crate) fn kinds() -> Vec<(&'static str, ExtractorKind, Channels)> {
         ("mobilenet-v2", ExtractorKind::MobileNetV2(MobileNetV2::default()), Channels::Rgb),
         ("resnet18 imagenet", resnet(Stem::Imagenet, true), Channels::Rgb),
         ("resnet18 small", resnet(Stem::Small, false), Channels::Rgb),
-        ("resnet18 tiny, grey", resnet(Stem::Tiny, false), Channels::Grey),
+        ("resnet18 small, grey", resnet(Stem::Small, false), Channels::Grey),
         ("resnet50", ExtractorKind::ResNet50(ResNet50::default()), Channels::Rgb),
         ("small-cnn", cnn.clone(), Channels::Rgb),
         ("small-cnn, grey", cnn, Channels::Grey),

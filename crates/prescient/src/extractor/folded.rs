@@ -86,7 +86,6 @@ pub(crate) struct Block {
 #[derive(Debug)]
 pub(crate) struct Net {
     pub(crate) stem: Folded,
-    pub(crate) pooled: bool,
     pub(crate) stages: Vec<Vec<Block>>,
     pub(crate) width: usize,
     pub(crate) kind: Kind,
@@ -118,7 +117,7 @@ impl Extractor for Net {
 
     /// Never trains, whatever `train` says: it is made for looking.
     fn extract(&self, images: &Tensor, _train: bool) -> Representation {
-        let after = After { relu: true, pool: self.pooled, around: None };
+        let after = After { relu: true, pool: true, around: None };
         let mut x = self.stem.forward(&images.to_kind(self.kind), after);
         let mut stages = Vec::with_capacity(self.stages.len());
         for blocks in &self.stages {

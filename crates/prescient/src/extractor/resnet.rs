@@ -16,7 +16,8 @@ use torch_shim::After;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResNet18 {
-    /// How the image comes in.
+    /// How the image comes in: the authors' stem, or torchvision's with its weights. Not a key of a recipe.
+    #[serde(skip)]
     pub stem: Stem,
     /// Channels of the first stage; features are eight times as long. 64 is the paper's.
     pub width: u32,
@@ -39,16 +40,13 @@ impl Default for ResNet18 {
 }
 
 /// How the image comes in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stem {
     /// torchvision's: 7×7 with stride 2, then pooled.
     Imagenet,
     /// The authors': 3×3 with stride 1, then pooled.
     #[default]
     Small,
-    /// 3×3 with stride 1, not pooled: for images of 32 to 64 pixels.
-    Tiny,
 }
 
 /// The convolutions' weights, in the order in which they were made.
@@ -158,7 +156,7 @@ impl Block {
 
 #[derive(Debug)]
 pub(crate) struct Net {
-    settings: ResNet18,
+    width: usize,
     weights: Weights,
     stem: Convolution,
     stem_norm: nn::BatchNorm,
@@ -173,7 +171,7 @@ impl Net {
         let width = i64::from(settings.width);
         let (kernel, stride) = match settings.stem {
             Stem::Imagenet => (7, 2),
-            Stem::Small | Stem::Tiny => (3, 1),
+            Stem::Small => (3, 1),
         };
         let mut weights = Weights::default();
         let stem = weights.convolution(path / "conv1", channels, width, kernel, stride);
@@ -188,18 +186,24 @@ impl Net {
                 ]
             })
             .collect();
-        Self { settings, weights, stem, stem_norm: batch_norm(path / "bn1", width, 1.0), stages }
+        Self {
+            width: 8 * settings.width as usize,
+            weights,
+            stem,
+            stem_norm: batch_norm(path / "bn1", width, 1.0),
+            stages,
+        }
     }
 }
 
 impl Extractor for Net {
     fn width(&self) -> usize {
-        self.settings.width as usize * 8
+        self.width
     }
 
     fn extract(&self, images: &Tensor, train: bool) -> Representation {
         let weights = &self.weights.in_kind(images.kind());
-        let after = After { relu: true, pool: self.settings.stem != Stem::Tiny, around: None };
+        let after = After { relu: true, pool: true, around: None };
         let mut x = normed(&self.stem_norm, &self.stem.forward(images, weights), after, train);
         let mut stages = Vec::with_capacity(self.stages.len());
         for [first, second] in &self.stages {
@@ -212,9 +216,7 @@ impl Extractor for Net {
     fn layers(&self) -> Option<Layers> {
         let mut layers = Layers::default();
         let mut x = layers.conv(0, self.stem.layer("conv1".to_owned(), "bn1".to_owned()), Some(Layer::Relu));
-        if self.settings.stem != Stem::Tiny {
-            x = layers.add(x, Layer::MaxPool { kernel: 3, stride: 2, padding: 1 });
-        }
+        x = layers.add(x, Layer::MaxPool { kernel: 3, stride: 2, padding: 1 });
         for (stage, blocks) in self.stages.iter().enumerate() {
             for (number, block) in blocks.iter().enumerate() {
                 x = block.write(&mut layers, x, &format!("layer{}.{number}", stage + 1));
@@ -236,7 +238,6 @@ impl Extractor for Net {
         Some(no_grad(|| {
             Box::new(folded::Net {
                 stem: fold(self.stem, &self.stem_norm),
-                pooled: self.settings.stem != Stem::Tiny,
                 stages: self.stages.iter().map(|blocks| blocks.iter().map(block).collect()).collect(),
                 width: self.width(),
                 kind,

@@ -131,7 +131,6 @@ impl Extractor for Net {
         Some(no_grad(|| {
             Box::new(folded::Net {
                 stem: self.stem.folded(kind),
-                pooled: true,
                 stages: self.stages.iter().map(|blocks| blocks.iter().map(block).collect()).collect(),
                 width: FEATURES,
                 kind,

@@ -18,6 +18,13 @@ use tch::Tensor;
 /// Takes features of test images and the slots of their classes.
 type Take<'a> = dyn FnMut(&Tensor, &[Slot]) -> Result<(), LearnError> + 'a;
 
+/// Who is asked, and which of the test images.
+struct Asked<'a> {
+    predictor: &'a Predictor,
+    data: &'a TaskData,
+    part: Range<usize>,
+}
+
 /// Evaluates one predictor after the other on the same test images.
 pub struct Evaluator {
     seeds: Seeds,
@@ -82,8 +89,8 @@ impl Evaluator {
             Ok(())
         };
         match predictor.head().kind() {
-            HeadKind::Cosine => self.look((predictor, data), part, observer, &mut take)?,
-            HeadKind::Gaussian => self.remember((predictor, data), part, observer, &mut take)?,
+            HeadKind::Cosine => self.look(&Asked { predictor, data, part }, observer, &mut take)?,
+            HeadKind::Gaussian => self.remember(&Asked { predictor, data, part }, observer, &mut take)?,
         }
         answers.truth = data.test().iter().map(|sample| data.slot(sample)).collect();
         answers.seen = gathered_best(&self.processes, answers.seen)?;
@@ -113,20 +120,15 @@ impl Evaluator {
         self.processes.part(data.test().len(), batch)
     }
 
-    /// Looks at `part` of the test images.
-    fn look(
-        &mut self,
-        (predictor, data): (&Predictor, &TaskData),
-        part: Range<usize>,
-        observer: &mut dyn Observer,
-        take: &mut Take<'_>,
-    ) -> Result<(), LearnError> {
+    /// Looks at the images.
+    fn look(&mut self, asked: &Asked<'_>, observer: &mut dyn Observer, take: &mut Take<'_>) -> Result<(), LearnError> {
+        let Asked { predictor, data, ref part } = *asked;
         let batches =
             TaskBatches::for_test(Arc::new(data.clone()), predictor.input().clone(), BATCH_SIZE, self.threads);
         self.fill_cache(predictor, data)?;
         observer.on_event(&Event::StageStarted { stage: "evaluate", steps: part.len().div_ceil(BATCH_SIZE) });
         let cache = self.cache.as_ref().and_then(Option::as_ref);
-        for batch in batches.test(cache, BATCH_SIZE, part) {
+        for batch in batches.test(cache, BATCH_SIZE, part.clone()) {
             let batch = batch?;
             take(&predictor.features(batch.batch()), &batch.batch().slots)?;
             observer.on_event(&Event::Step);
@@ -134,21 +136,21 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Looks at those images of `part` that the same network has not looked at before.
+    /// Looks at those images that the same network has not looked at before.
     fn remember(
         &mut self,
-        (predictor, data): (&Predictor, &TaskData),
-        part: Range<usize>,
+        asked: &Asked<'_>,
         observer: &mut dyn Observer,
         take: &mut Take<'_>,
     ) -> Result<(), LearnError> {
+        let Asked { predictor, data, ref part } = *asked;
         let eye = (predictor.network(), predictor.input());
         observer.on_event(&Event::StageStarted { stage: "evaluate", steps: part.len().div_ceil(CHUNK) });
         if self.frozen.is_none() {
             self.frozen = Some(FrozenFeatures::open(eye.0, eye.1)?);
         }
         let frozen = self.frozen.as_mut().expect("just opened");
-        let samples = &data.test()[part];
+        let samples = &data.test()[part.clone()];
         let (features, _) = frozen.of(eye, (data, Usage::Test), samples, observer)?;
         let slots: Vec<Slot> = samples.iter().map(|sample| data.slot(sample)).collect();
         for (place, slots) in slots.chunks(BATCH_SIZE).enumerate() {

@@ -28,7 +28,8 @@ use tch::{Kind, Tensor};
 pub struct Nca {
     /// Which reading of the equation.
     pub form: Form,
-    /// `δ`: by how much the own class must win.
+    /// `δ`: by how much the own class must win. The paper's 0.6 in recipes.
+    #[serde(skip)]
     pub margin: f64,
 }
 
@@ -46,7 +47,7 @@ pub enum Form {
     #[default]
     Nca,
     /// PODNet's `η(ŷ_y − δ)`. While a sample is not won by δ its slope pulls η to 0, where nothing is learned any more;
-    /// so it wants a scale that does not learn.
+    /// so `η` stays 1 with it, and with Eq. 1 to the letter this is Eq. 2 to the letter.
     ScaledMargin,
     /// The same without the hinge.
     ScaledMarginUnhinged,
@@ -54,6 +55,13 @@ pub enum Form {
     Reference,
     /// Softmax cross-entropy: what UCIR uses.
     CrossEntropy,
+}
+
+impl Form {
+    /// Whether the scale `η` of the classifier can be learned with it: a scaled margin pulls it to 0.
+    pub fn learns_scale(self) -> bool {
+        !matches!(self, Form::ScaledMargin | Form::ScaledMarginUnhinged)
+    }
 }
 
 impl Nca {

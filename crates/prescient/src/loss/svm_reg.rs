@@ -19,7 +19,8 @@ use tch::{Device, Kind, Tensor, no_grad};
 pub struct SvmReg {
     /// `λ₂`. 0 leaves it out.
     pub weight: f64,
-    /// `τ`: how far behind the plane features have to stay.
+    /// `τ`: how far behind the plane features have to stay. The paper's 1 in recipes.
+    #[serde(skip)]
     pub margin: f64,
 }
 

@@ -73,7 +73,8 @@ pub(super) fn load(model: &mut GhostLearner, folder: &Path, finished: usize) -> 
         .map(|task| file.read(&format!("classifier.proxies.{task}"), None).map(on_device))
         .collect::<Result<_, _>>()?;
     let raw_scale = on_device(file.read("classifier.raw_scale", Some(&[1]))?);
-    model.classifier = CosineClassifier::from_parts(model.settings.model.learned_scale, blocks, raw_scale);
+    model.classifier =
+        CosineClassifier::from_parts(model.settings.loss.classification.form.learns_scale(), blocks, raw_scale);
     let names = file.names()?;
     for (name, proxies) in [(GHOST_PROXIES, &mut model.ghost_proxies), (COMPLETE, &mut model.complete)] {
         if names.iter().any(|there| there == name) {

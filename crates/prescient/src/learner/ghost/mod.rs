@@ -199,12 +199,12 @@ fn beginning(
     seeds: Seeds,
     device: Device,
 ) -> Result<(Network, CosineClassifier, Imagination), LearnError> {
-    let ModelSettings { extractor, learned_scale } = settings.model.clone();
+    let ModelSettings { extractor } = settings.model.clone();
     let (channels, size) = (sealed.channels().count(), settings.view.size as usize);
     let first_weights = seeds.number("first weights", 0);
     let network = Network::pretrained(extractor, channels, size, settings.compute, device, first_weights)?;
     let imagination = Imagination::new(settings, sealed, network.width(), seeds, device)?;
-    Ok((network, CosineClassifier::new(learned_scale, device), imagination))
+    Ok((network, CosineClassifier::new(settings.loss.classification.form.learns_scale(), device), imagination))
 }
 
 /// All of a model that training changes, by name.

@@ -39,19 +39,11 @@ pub struct LearnSettings {
 }
 
 /// What the model is made of.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSettings {
     /// `f`.
     pub extractor: ExtractorKind,
-    /// Whether the scale `η` of the cosine classifier is learned; `false` is the paper's Eq. 1 to the letter (errata 6).
-    pub learned_scale: bool,
-}
-
-impl Default for ModelSettings {
-    fn default() -> Self {
-        Self { extractor: ExtractorKind::default(), learned_scale: true }
-    }
 }
 
 /// The main training of each task: SGD with momentum 0.9, the rate falling along a cosine.
