@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 /// All parts together, in bytes, unless [`LIMIT`] says otherwise: 800,000 features of 1,280 numbers.
@@ -22,6 +23,9 @@ const DEFAULT_LIMIT: u64 = 4 << 30;
 /// The environment variable with another limit, in GiB.
 const LIMIT: &str = "PRESCIENT_FEATURES_GIB";
 const EXTENSION: &str = "features";
+/// How many have written in this process.
+static WRITERS: AtomicU64 = AtomicU64::new(0);
+
 /// The features of one network in one view.
 pub struct FeatureCache {
     /// None: what is learned here is kept in memory alone.
@@ -134,7 +138,9 @@ impl FeatureCache {
         std::fs::create_dir_all(&shelf).map_err(RunError::io(&shelf))?;
         let (bytes, digest) = feature_file::to_bytes(self.width, &self.fresh);
         let path = shelf.join(format!("{}.{EXTENSION}", &digest.to_hex()[..16]));
-        let temporary = shelf.join(format!("{}.{}.tmp", &digest.to_hex()[..16], std::process::id()));
+        // Runs of one process may write the same features at the same time.
+        let writer = WRITERS.fetch_add(1, Ordering::Relaxed);
+        let temporary = shelf.join(format!("{}.{}.{writer}.tmp", &digest.to_hex()[..16], std::process::id()));
         let written = File::create(&temporary).and_then(|mut file| {
             file.write_all(&bytes)?;
             file.sync_all()
@@ -144,7 +150,12 @@ impl FeatureCache {
             let _ = std::fs::remove_file(&temporary);
             return Err(RunError::io(&path)(error));
         }
-        let part = Mapped::open(&path).map_err(RunError::io(&path))?;
+        let part = match Mapped::open(&path) {
+            Ok(part) => part,
+            // Another run made room meanwhile: what is new stays in memory.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(RunError::io(&path)(error)),
+        };
         for (row, (key, _)) in self.fresh.drain(..).enumerate() {
             self.places.insert(key, (self.parts.len(), row));
         }
@@ -294,6 +305,25 @@ mod tests {
         one.flush().and_then(|()| two.flush()).expect("both written");
         let all = FeatureCache::open(root.path(), "net", 1).expect("both");
         assert_eq!((found(&all, "a"), found(&all, "b")), (Some(vec![1.0]), Some(vec![2.0])));
+    }
+
+    /// Each opens the cache while it is empty, and then all write the same.
+    #[test]
+    fn runs_of_one_process_write_the_same_at_the_same_time() {
+        let root = tempfile::tempdir().expect("a folder");
+        let ready = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let mut cache = FeatureCache::open(root.path(), "net", 512).expect("a cache");
+                    (0..100).for_each(|photo| cache.insert(key(&photo.to_string()), vec![photo as f32; 512]));
+                    ready.wait();
+                    cache.flush().expect("written by each");
+                    assert_eq!(found(&cache, "99"), Some(vec![99.0; 512]));
+                });
+            }
+        });
+        assert_eq!(cache_size(root.path()).expect("a size").features, 100);
     }
 
     #[test]
