@@ -4,8 +4,8 @@
 //! fail instead.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
+use crate::debian;
 use crate::environment::Environment;
 
 /// Names it goes by on the path.
@@ -19,21 +19,10 @@ pub(crate) fn found(environment: &Environment) -> Option<PathBuf> {
     own.or_else(|| NAMES.iter().find_map(|name| environment.program(name)))
 }
 
-/// Looks for a browser, and installs one where we are root and have apt-get. Whether it worked is seen by [`found`]: tests
-/// can do without, so nothing here is an error.
+/// Looks for a browser, and installs one where that is possible. Whether it worked is seen by [`found`].
 pub(crate) fn ensure(environment: &Environment) {
-    if found(environment).is_some() || !is_root(environment) {
-        return;
-    }
-    let Some(apt) = environment.program("apt-get") else { return };
-    eprintln!("set-up: installing `{PACKAGE}` with apt-get, for the tests of the report page");
-    let run = |arguments: &[&str]| {
-        let mut command = environment.command(&apt);
-        quiet(command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
-    };
-    // The lists of a fresh machine are empty; those of an old one may name a version that is gone.
-    if !run(&["update", "-qq"]) || !run(&["install", "-y", "-qq", "--no-install-recommends", PACKAGE]) {
-        eprintln!("set-up: apt-get could not install `{PACKAGE}`");
+    if found(environment).is_none() {
+        debian::install(environment, PACKAGE, "the tests of the report page");
     }
 }
 
@@ -45,17 +34,6 @@ pub(crate) fn note(environment: &Environment) -> String {
                  chromium`), or set CHROME to run them"
             .to_owned(),
     }
-}
-
-fn is_root(environment: &Environment) -> bool {
-    let Some(id) = environment.program("id") else { return false };
-    let answer = environment.command(id).arg("-u").stdin(Stdio::null()).output();
-    answer.is_ok_and(|answer| answer.stdout.trim_ascii() == b"0")
-}
-
-/// Whether a command succeeds; what it says goes to stderr, for stdout belongs to what is run afterwards.
-fn quiet(command: &mut Command) -> bool {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
 #[cfg(test)]

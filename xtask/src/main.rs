@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod browser;
+mod debian;
 mod environment;
 mod error;
 mod setup;
@@ -48,6 +49,7 @@ fn carry_out(request: &Request) -> Result<(), Error> {
         Request::Test => {
             let libtorch = setup::ensure(&environment, setup::Wish::Whichever)?;
             browser::ensure(&environment);
+            debian::ensure_fashion_mnist(&environment);
             steps::test(&environment, &libtorch)
         }
     }
