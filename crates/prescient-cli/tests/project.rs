@@ -113,7 +113,7 @@ fn a_project_from_the_first_photos_to_a_rollback() {
         diff.starts_with("shop@2 → shop on the same 6 photos, asked of models that have not learned from them\n"),
         "{diff}"
     );
-    assert!(diff.contains("0 → 5") && diff.contains("first photos"), "{diff}");
+    assert!(diff.contains("0 → 6") && diff.contains("first photos"), "{diff}");
 
     let plan: Value = serde_json::from_str(&place.says(&["plan", "shop", "--format", "json"])).unwrap();
     assert_eq!(plan["classes"].as_array().unwrap().len(), 5);
