@@ -9,6 +9,8 @@ mod folder;
 mod full;
 mod gpu;
 mod link;
+#[cfg(test)]
+mod machine;
 mod manifest;
 mod python;
 #[cfg(test)]
