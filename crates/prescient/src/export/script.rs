@@ -116,16 +116,13 @@ impl Writer {
         let bias = self.tensor("head.bias", &model.head.bias)?;
         self.line("scores", &format!("torch.linear(u, {weight}, {bias})"));
         if let Some(apart) = &model.novelty {
-            let (Novelty { scale: new, bias, slope }, seen) = (apart.novelty, model.about.seen);
-            let [new, bias, slope] = [new, bias, slope].map(f64::from);
+            let (Novelty { scale: new, bias, lead }, seen) = (apart.novelty, model.about.seen);
+            let [new, bias, lead] = [new, bias, lead].map(f64::from);
             let offset = self.tensor("head.offset", &apart.offset)?;
             self.line("old", &format!("torch.slice(scores, 1, 0, {seen})"));
             self.line("new", &format!("torch.slice(scores, 1, {seen})"));
-            self.line(
-                "odds",
-                &format!("torch.logsumexp(new * {scale:?}, [1], True) - torch.logsumexp(old * {scale:?}, [1], True)"),
-            );
-            self.line("odds", &format!("odds * {slope:?} + {bias:?}"));
+            self.line("lead", "torch.amax(new, [1], True) - torch.amax(old, [1], True)");
+            self.line("odds", &format!("lead * {lead:?} + {bias:?}"));
             self.line("old", &format!("torch.log_softmax(old * {scale:?}, 1) + torch.log_sigmoid(-odds)"));
             self.line("new", &format!("torch.log_softmax(new * {new:?}, 1) + torch.log_sigmoid(odds)"));
             self.line("all", "torch.cat([old, new], 1)");

@@ -52,7 +52,7 @@ pub(crate) fn predictor(kind: ExtractorKind, channels: Channels, head: HeadKind)
         head,
         scale: 1.7,
         // The closed form has a way of its own for classes without photos.
-        novelty: (head == HeadKind::Gaussian).then_some(Novelty { scale: 0.6, bias: 0.3, slope: 0.8 }),
+        novelty: (head == HeadKind::Gaussian).then_some(Novelty { scale: 0.6, bias: 0.3, lead: 0.8 }),
         calibration: Calibration { own: Some(0.25), harmonic: None },
         input: Input { channels, size: size as u32, resize: 24, normalization },
         extractor: kind,

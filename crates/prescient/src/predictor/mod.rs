@@ -16,7 +16,7 @@ mod stamp;
 pub(crate) use file::{EXTRACTOR, WEIGHTS};
 pub use head::{Gaussian, Head, HeadKind};
 pub use novelty::Novelty;
-pub(crate) use novelty::log_odds;
+pub(crate) use novelty::lead;
 pub use stamp::Stamp;
 
 use crate::class::{Slot, Slots};

@@ -213,25 +213,23 @@ impl Graph {
 impl Graph {
     fn apart(&mut self, apart: &Apart, scores: &str, eta: &str, [seen, classes]: [i64; 2]) {
         let novelty = apart.novelty;
-        let numbers = [("scale", novelty.scale), ("slope", novelty.slope), ("bias", novelty.bias)];
-        let [scale, slope, bias] =
+        let numbers = [("scale", novelty.scale), ("lead", novelty.lead), ("bias", novelty.bias)];
+        let [scale, lead, bias] =
             numbers.map(|(name, value)| self.number(&format!("novelty.{name}"), f64::from(value)));
         let places = [("start", 0), ("seen", seen), ("classes", classes), ("axis", 1)];
         let [start, middle, end, axis] =
             places.map(|(name, value)| self.integers(&format!("novelty.{name}"), &[value]));
         let old = self.node("Slice", &[scores, &start, &middle, &axis], Vec::new());
         let new = self.node("Slice", &[scores, &middle, &end, &axis], Vec::new());
-        let old = self.node("Mul", &[&old, eta], Vec::new());
-        let new_at_eta = self.node("Mul", &[&new, eta], Vec::new());
-        let [of_old, of_new] = [&old, &new_at_eta].map(|scores| {
-            self.node("ReduceLogSumExp", &[scores], vec![integers("axes", &[1]), integer("keepdims", 1)])
-        });
-        let odds = self.node("Sub", &[&of_new, &of_old], Vec::new());
-        let odds = self.node("Mul", &[&odds, &slope], Vec::new());
+        let [best_old, best_new] = [&old, &new]
+            .map(|scores| self.node("ReduceMax", &[scores], vec![integers("axes", &[1]), integer("keepdims", 1)]));
+        let ahead = self.node("Sub", &[&best_new, &best_old], Vec::new());
+        let odds = self.node("Mul", &[&ahead, &lead], Vec::new());
         let odds = self.node("Add", &[&odds, &bias], Vec::new());
         // −log σ(−x) = log(1 + eˣ).
         let against = self.node("Neg", &[&odds], Vec::new());
         let [not_old, not_new] = [&odds, &against].map(|odds| self.node("Softplus", &[odds], Vec::new()));
+        let old = self.node("Mul", &[&old, eta], Vec::new());
         let new = self.node("Mul", &[&new, &scale], Vec::new());
         let [old, new] = [&old, &new].map(|scores| self.node("LogSoftmax", &[scores], vec![integer("axis", 1)]));
         let old = self.node("Sub", &[&old, &not_old], Vec::new());

@@ -75,7 +75,7 @@ fn carry_out(node: &Node, inputs: &[&Tensor]) -> Tensor {
         "MaxPool" => x.max_pool2d(several("kernel_shape"), several("strides"), padding(), [1, 1], false),
         "GlobalAveragePool" => x.mean_dim([2i64, 3].as_slice(), true, Kind::Float),
         "Flatten" => x.flatten(one("axis").expect("an axis"), -1),
-        "ReduceLogSumExp" => x.logsumexp(several("axes").as_slice(), one("keepdims") == Some(1)),
+        "ReduceMax" => x.amax(several("axes").as_slice(), one("keepdims") == Some(1)),
         "LogSoftmax" => x.log_softmax(one("axis").expect("an axis"), Kind::Float),
         "Neg" => x.neg(),
         "Softplus" => (x.exp() + 1.0).log(),

@@ -49,8 +49,8 @@ def answer(batch):
             return [torch.softmax(scores * MODEL["scale"], 1).numpy(), scores.numpy()]
         scale, novelty, count = MODEL["scale"], MODEL["novelty"], sum(label["seen"] for label in LABELS)
         old, new = scores[:, :count], scores[:, count:]
-        odds = (new * scale).logsumexp(1, keepdim=True) - (old * scale).logsumexp(1, keepdim=True)
-        odds = odds * novelty["slope"] + novelty["bias"]
+        lead = new.amax(1, keepdim=True) - old.amax(1, keepdim=True)
+        odds = lead * novelty["lead"] + novelty["bias"]
         old = (old * scale).log_softmax(1) + functional.logsigmoid(-odds)
         new = (new * novelty["scale"]).log_softmax(1) + functional.logsigmoid(odds)
         scores = torch.cat([old, new], 1)

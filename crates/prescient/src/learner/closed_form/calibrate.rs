@@ -157,7 +157,7 @@ pub(super) fn calibrate(
 }
 
 /// The classes that can play classes with fewer photos.
-fn players(counts: &[f64]) -> Vec<usize> {
+pub(super) fn players(counts: &[f64]) -> Vec<usize> {
     (0..counts.len()).filter(|&class| counts[class] >= MANY).collect()
 }
 

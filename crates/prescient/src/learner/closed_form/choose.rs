@@ -162,6 +162,17 @@ impl Part {
     }
 }
 
+/// The same features played in two ways, each of which stands for half of the classes. Where there is no other way, as it was.
+pub(super) fn half_each(mut played: Vec<Part>, other: Vec<Part>) -> Vec<Part> {
+    for part in other {
+        if let Some(same) = played.iter_mut().find(|same| same.role == part.role) {
+            same.share *= 0.5;
+            played.push(Part { share: 0.5 * part.share, ..part });
+        }
+    }
+    played
+}
+
 /// The offsets that are tried, in shares of the lean: 0 gives nothing back, 1 all.
 fn offsets() -> Vec<f64> {
     (-40..=120).map(|step| f64::from(step) * 0.025).collect()
@@ -241,6 +252,17 @@ mod tests {
         assert!(from >= to);
         let (from, to) = right(&[0.0, 2.0], &[1.0, 1.0], 0, (1.0, 1.0));
         assert!(from >= to, "another of the same lean is ahead whatever the offset");
+    }
+
+    /// Five classes without photos are played in two ways: each stands for two and a half. Classes with photos stay as they are.
+    #[test]
+    fn two_ways_to_play_stand_for_half_each() {
+        let part = |role, share| Part { role, right: Vec::new(), truth: vec![1], share, scored: Vec::new() };
+        let played = vec![part(Role::Itself, 4.0), part(Role::Unseen, 5.0)];
+        let shares = |parts: Vec<Part>| parts.iter().map(|part| (part.role, part.share)).collect::<Vec<_>>();
+        let both = half_each(played.clone(), vec![part(Role::Unseen, 5.0)]);
+        assert_eq!(shares(both), [(Role::Itself, 4.0), (Role::Unseen, 2.5), (Role::Unseen, 2.5)]);
+        assert_eq!(half_each(played.clone(), Vec::new()), played);
     }
 
     /// Two seen classes, right up to the offsets 1 and 0.2; two unseen ones, right from 0.5. Best between 0.5 and 1: (1 + 2) / 4. At no

@@ -1,12 +1,12 @@
 //! From sums and class information to a classifier of all classes. What could be chosen is chosen on features of seen classes.
 
-use super::calibrate::{Question, calibrate, plays_few};
-use super::choose::{Calibrated, Gain};
+use super::calibrate::{Question, calibrate, players, plays_few};
+use super::choose::{Calibrated, Gain, Part, Role, half_each};
 use super::covariance::{Covariance, Whitening};
 use super::ghosts::Ghosts;
 use super::information::{Information, Likenesses};
 use super::probabilities::{Odds, odds};
-use super::stand_ins::Fold;
+use super::stand_ins::{Fold, Played, stand_ins};
 use super::sums::{FOLDS, Sums, fold};
 use crate::error::LearnError;
 use crate::evaluation::{Misleading, SourceWorth, Worth};
@@ -66,6 +66,7 @@ impl Fitted {
 
 /// What is the same whatever the shrinkage.
 struct Given<'a> {
+    sums: &'a Sums,
     seen: Vec<&'a str>,
     unseen: Vec<&'a str>,
     covariance: Covariance,
@@ -147,7 +148,7 @@ pub fn fit_as(
         let given = Given::new(sums, information)?;
         let (base, guessing) = given.best(target)?;
         let Some(guessing) = guessing else {
-            let worth = given.worth(sums, information, &base, None)?;
+            let worth = given.worth(information, &base, None)?;
             return given.fitted(base, worth, target);
         };
         let gain = guessing.calibrated.gain_over(&base.calibrated);
@@ -157,7 +158,7 @@ pub fn fit_as(
             (None, true) => gain.beats_chance(),
             (None, false) => gain.mean > -gain.error,
         };
-        let mut worth = given.worth(sums, information, &guessing, Some(gain))?;
+        let mut worth = given.worth(information, &guessing, Some(gain))?;
         worth.guesses = helps && !given.unseen.is_empty();
         if !helps {
             worth.why_not = (!given.unseen.is_empty()).then(|| NO_GAIN.to_owned());
@@ -195,23 +196,39 @@ impl<'a> Given<'a> {
         let sample =
             Tensor::from_slice(&values).to_kind(Kind::Double).reshape([truth.len() as i64, sums.width() as i64]);
         let likenesses = describable.then(|| information.likenesses(&seen, &unseen));
-        let mut folds = Vec::new();
-        if plays_few(&Vec::<f64>::try_from(&counts)?) {
-            for place in 0..FOLDS {
-                let classes: Vec<usize> = (0..seen.len()).filter(|&class| fold(seen[class]) == place).collect();
-                if !classes.is_empty() {
-                    folds.push((Covariance::new(sums, &means, Some(place)), classes));
-                }
-            }
+        let mut given =
+            Self { sums, seen, unseen, covariance, means, counts, sample, truth, folds: Vec::new(), likenesses };
+        if plays_few(&Vec::<f64>::try_from(&given.counts)?) {
+            given.folds = given.fold_by_fold();
         }
-        Ok(Self { seen, unseen, covariance, means, counts, sample, truth, folds, likenesses })
+        Ok(given)
+    }
+
+    /// The classes fold by fold, each with the covariance of the others.
+    fn fold_by_fold(&self) -> Vec<(Covariance, Vec<usize>)> {
+        let classes = |place: usize| (0..self.seen.len()).filter(|&class| fold(self.seen[class]) == place).collect();
+        let folds = (0..FOLDS).map(|place| (place, classes(place))).filter(|(_, of): &(_, Vec<usize>)| !of.is_empty());
+        folds.map(|(place, of)| (Covariance::new(self.sums, &self.means, Some(place)), of)).collect()
+    }
+
+    /// They and their features, whitened.
+    fn whitened(&self, folds: &[(Covariance, Vec<usize>)], shrinkage: f64) -> Result<Vec<Fold>, LearnError> {
+        let fold = |(covariance, classes): &(Covariance, Vec<usize>)| {
+            let whitening = covariance.whitening(shrinkage)?;
+            let means = whitening.apply(&self.means);
+            Ok(Fold::new(means, |rows| whitening.apply(rows), (&self.sample, &self.truth), classes))
+        };
+        folds.iter().map(fold).collect()
+    }
+
+    fn are_many(&self) -> bool {
+        (self.seen.len() + self.unseen.len()) * self.means.size()[1] as usize > MANY_NUMBERS
     }
 
     /// The best shrinkage without ghosts, and with them where there are likenesses.
     fn best(&self, target: Target) -> Result<(Tried, Option<Tried>), LearnError> {
         let (mut base, mut guessing) = (Contest::default(), Contest::default());
-        let numbers = (self.seen.len() + self.unseen.len()) * self.means.size()[1] as usize;
-        let tried = if numbers > MANY_NUMBERS { 1 } else { SHRINKAGES.len() };
+        let tried = if self.are_many() { 1 } else { SHRINKAGES.len() };
         for &shrinkage in &SHRINKAGES[..tried] {
             let looked = self.look(shrinkage)?;
             base.enter(self.try_out(&looked, None, target)?);
@@ -232,17 +249,26 @@ impl<'a> Given<'a> {
             &self.counts,
             (1.0 - shrinkage, self.covariance.freedom),
         )?;
-        let fold = |(covariance, classes): &(Covariance, Vec<usize>)| {
-            let whitening = covariance.whitening(shrinkage)?;
-            Ok(Fold::new(
-                whitening.apply(&self.means),
-                |rows| whitening.apply(rows),
-                (&self.sample, &self.truth),
-                classes,
-            ))
-        };
-        let folds = self.folds.iter().map(fold).collect::<Result<_, LearnError>>()?;
+        let folds = self.whitened(&self.folds, shrinkage)?;
         Ok(Looked { shrinkage, whitening, question, folds })
+    }
+
+    /// What was played, to make probabilities of. A class that plays one without photos has its own photos in the covariance, and
+    /// looks nearer than one that will really come; without its fold of classes the covariance has fewer photos behind it than it
+    /// will have, and the class looks further away. So it plays both ways, half each.
+    fn played(&self, best: &mut Tried) -> Result<Vec<Part>, LearnError> {
+        let played = std::mem::take(&mut best.calibrated.played);
+        let unseen = played.iter().find(|part| part.role == Role::Unseen).map(|part| part.share);
+        let (Some(ghosts), Some(share)) = (&best.ghosts, unseen) else { return Ok(played) };
+        if !self.folds.is_empty() || self.are_many() {
+            return Ok(played);
+        }
+        let mut folds = self.fold_by_fold();
+        folds.retain(|(covariance, _)| covariance.freedom >= 0.5 * self.covariance.freedom);
+        let (counts, photos) = (Vec::<f64>::try_from(&self.counts)?, [(0, share)]);
+        let stage = Played { counts: &counts, noise: best.noise, players: &players(&counts), photos: &photos };
+        let others = stand_ins(&self.whitened(&folds, best.shrinkage)?, Some(ghosts), &best.lean, &stage)?;
+        Ok(half_each(played, others))
     }
 
     fn try_out(
@@ -271,7 +297,7 @@ impl<'a> Given<'a> {
         Ok(Tried { shrinkage, whitening, noise: question.noise, ghosts, means, lean, calibrated })
     }
 
-    fn fitted(&self, best: Tried, worth: Worth, target: Target) -> Result<Fitted, LearnError> {
+    fn fitted(&self, mut best: Tried, worth: Worth, target: Target) -> Result<Fitted, LearnError> {
         let names = self.seen.iter().chain(&self.unseen);
         let rows = names.enumerate().map(|(row, name)| ((*name).to_owned(), row as i64)).collect();
         let whiten = best.whitening.matrix();
@@ -286,8 +312,8 @@ impl<'a> Given<'a> {
         let level = if unseen > 0 { lift.narrow(0, seen, unseen).mean(Kind::Double).double_value(&[]) } else { 0.0 };
         let _ = lift.narrow(0, seen, unseen).g_sub_scalar_(level);
         let leans = Vec::<f64>::try_from(&best.lean)?;
-        let Calibrated { played, offset, .. } = &best.calibrated;
-        let Odds { scale, novelty, offset, abstain } = odds(played, (&leans, self.seen.len()), *offset, target)?;
+        let (played, offset) = (self.played(&mut best)?, best.calibrated.offset);
+        let Odds { scale, novelty, offset, abstain } = odds(&played, (&leans, self.seen.len()), offset, target)?;
         Ok(Fitted {
             scale,
             novelty,
@@ -302,13 +328,7 @@ impl<'a> Given<'a> {
         })
     }
 
-    fn worth(
-        &self,
-        sums: &Sums,
-        information: &Information,
-        best: &Tried,
-        gain: Option<Gain>,
-    ) -> Result<Worth, LearnError> {
+    fn worth(&self, information: &Information, best: &Tried, gain: Option<Gain>) -> Result<Worth, LearnError> {
         let mut sources = Vec::new();
         if best.ghosts.is_some() {
             let means = best.whitening.apply(&self.means);
@@ -330,7 +350,7 @@ impl<'a> Given<'a> {
         let guessed = gain.filter(|_| best.calibrated.guesses());
         Ok(Worth {
             task: 0,
-            photos: sums.photos(),
+            photos: self.sums.photos(),
             guesses: false,
             why_not,
             shrinkage: best.shrinkage,

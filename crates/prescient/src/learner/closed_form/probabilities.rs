@@ -10,7 +10,7 @@ use super::temperature::Asked;
 use crate::error::LearnError;
 use crate::evaluation::{Abstain, Weighed};
 use crate::learner::Target;
-use crate::predictor::{Novelty, log_odds};
+use crate::predictor::{Novelty, lead};
 use tch::{Kind, Tensor};
 
 /// Features of a part that are looked at, at most.
@@ -94,17 +94,13 @@ impl Rows {
     }
 
     /// Which of the two kinds a photo is of.
-    fn novelty(&self, unseen: &Tensor, scale: f64) -> Result<Novelty, LearnError> {
-        let odds = Vec::<f64>::try_from(log_odds(scale, &self.seen, unseen).squeeze_dim(1))?;
-        let cases: Vec<Case> = odds
-            .iter()
-            .zip(&self.is_new)
-            .zip(&self.weights)
-            .map(|((odds, new), weight)| (*odds, *new, *weight))
-            .collect();
-        let (bias, slope) = logistic(&cases);
+    fn novelty(&self, unseen: &Tensor) -> Result<Novelty, LearnError> {
+        let leads = Vec::<f64>::try_from(lead(&self.seen, unseen).squeeze_dim(1))?;
+        let cases = leads.iter().zip(&self.is_new).zip(&self.weights);
+        let cases: Vec<Case> = cases.map(|((lead, new), weight)| (*lead, *new, *weight)).collect();
+        let (bias, lead) = logistic(&cases);
         let scale = self.scale(unseen, true, self.seen.size()[1])?;
-        Ok(Novelty { scale: scale as f32, bias: bias as f32, slope: slope as f32 })
+        Ok(Novelty { scale: scale as f32, bias: bias as f32, lead: lead as f32 })
     }
 
     /// The answers once `offset` is taken off the scores of seen classes: their probability, whether they are right, and how
@@ -175,7 +171,7 @@ pub(super) fn odds(
         return Ok(Odds { scale, novelty: None, offset: level, abstain: Abstain::curve(&answers) });
     }
     let scale = rows.scale(&rows.seen, false, 0)?;
-    let novelty = rows.novelty(unseen, scale)?;
+    let novelty = rows.novelty(unseen)?;
     let scores = novelty.log_probabilities(scale, &rows.seen, unseen);
     let offset = match target {
         // The most probable class is the best answer.
