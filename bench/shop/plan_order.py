@@ -5,7 +5,7 @@ each: of the classes that the plan puts first, or of unphotographed classes draw
 fewest photos). After each round all test photos are named; they were learned with `--hold-out 1`, so they are measured by and never
 learned from.
 
-    python plan_order.py --prescient target/debug/prescient --data data/awa43 --work /tmp/plan
+    python plan_order.py --prescient target/release/prescient --data data/awa43 --work /tmp/plan --rounds 10 --draws 5
 """
 
 import json
@@ -13,9 +13,6 @@ import random
 import shutil
 
 from twelve_months import Shop, arguments, both
-
-
-SEEDS = 5
 
 
 def status(shop, project):
@@ -54,7 +51,7 @@ def play(shop, project, choose, seed, rounds, count, photos):
 
 
 if __name__ == "__main__":
-    options = arguments()
+    options = arguments(rounds=10, draws=5)
     options.prescient = options.prescient.resolve()
     shop = Shop(options)
     order = (options.data / options.order).read_text().split()
@@ -65,12 +62,12 @@ if __name__ == "__main__":
     shop.run("learn", "start", "awa43/test", "--hold-out", 1)
     shop.used_at_start = dict(shop.used)
     print(f"start {accuracy(shop, 'start'):.1f}", flush=True)
-    rounds, count, each = 10, 2, 10
+    rounds, count, each = options.rounds, 2, 10
     planned, chosen = play(shop, "planned", by_plan, 0, rounds, count, each)
     print("plan   ", " ".join(f"{value:.1f}" for value in planned), "mean", f"{sum(planned) / rounds:.2f}", flush=True)
     print("chose  ", "; ".join(", ".join(names) for names in chosen), flush=True)
     means = []
-    for seed in range(SEEDS):
+    for seed in range(options.draws):
         drawn, _ = play(shop, "random", at_random, options.seed + seed, rounds, count, each)
         means.append(sum(drawn) / rounds)
         print(f"random {seed + 1}", " ".join(f"{value:.1f}" for value in drawn), "mean", f"{means[-1]:.2f}", flush=True)

@@ -10,8 +10,8 @@ month the test photos of all classes of the catalogue are named by
 * logistic regression on the features of all photos so far, its penalty chosen on a fifth of them: what retraining would be with
   another classifier.
 
-Test photos are learned with `--hold-out 1` in a copy of the project: they are measured by, and never learned from. The features
-of a photo are computed once.
+Test photos are brought with `--hold-out 1` when their class enters the catalogue: they are measured by, and never learned from. The
+features of a photo are computed once.
 
     python twelve_months.py --prescient target/debug/prescient --data data/awa43 --work /tmp/shop --svg docs/pictures/shop.svg
 """
@@ -38,7 +38,8 @@ PHOTOS = [1, 2, 5, 10, 20, 40]
 FORGOTTEN, MISTAKEN, CORRECTED = 9, 6, 7
 
 
-def arguments():
+def arguments(**more):
+    """What both scripts are told, and `more` numbers with what they are unless given."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--prescient", type=Path, required=True, help="the command")
     parser.add_argument("--data", type=Path, required=True, help="the folder of awa43")
@@ -49,6 +50,8 @@ def arguments():
     parser.add_argument("--hold-out", type=int, default=5, help="of shop and base: every so-manieth photo; retraining holds out none")
     parser.add_argument("--size", type=int, default=224)
     parser.add_argument("--svg", type=Path, help="draw accuracy over months")
+    for name, number in more.items():
+        parser.add_argument(f"--{name}", type=int, default=number)
     return parser.parse_args()
 
 
@@ -112,17 +115,17 @@ class Shop:
         self.used[name] = begun + count
         return self.photos["train"][name][begun : begun + count]
 
-    def measured(self, project, classes):
-        """Right answers on the test photos of `classes`, which come to a copy of the project, only to measure by."""
-        judge, test = "judge", "test-" + str(len(classes))
-        shutil.rmtree(self.work / judge, ignore_errors=True)
-        shutil.rmtree(self.work / test, ignore_errors=True)
-        shutil.copytree(self.work / project, self.work / judge)
+    def bring_tests(self, project, classes):
+        """Test photos of `classes`, only to measure by."""
+        folder = self.work / "tests" / f"{project}-{len(list(self.work.glob('tests/*')))}"
+        folder.mkdir(parents=True)
         for name in classes:
-            (self.work / test).mkdir(exist_ok=True)
-            (self.work / test / name).symlink_to(self.work / "awa43" / "test" / name)
-        self.run("learn", judge, test, "--hold-out", 1)
-        found = json.loads(self.run("status", judge, "--format", "json"))["tested"]
+            (folder / name).symlink_to(self.work / "awa43" / "test" / name)
+        self.run("learn", project, folder, "--hold-out", 1)
+
+    def measured(self, project, classes):
+        """Right answers on the test photos of `classes`."""
+        found = json.loads(self.run("status", project, "--format", "json"))["tested"]
         assert found["all"]["of"] == sum(len(self.photos["test"][name]) for name in classes), "every test photo once"
         return both(list(found["classes"].values()))
 
@@ -142,12 +145,11 @@ def features(path):
 
 
 def logistic(shop, project, classes):
-    """Logistic regression on what a project has learned, measured on the test photos in its copy `judge`."""
-    folder = lambda name: sorted((shop.work / name / "versions").iterdir())[-1]
-    version = json.loads((folder(project) / "version.json").read_text())
-    judge = json.loads((folder("judge") / "version.json").read_text())
+    """Logistic regression on what a project has learned, measured on its test photos."""
+    folder = sorted((shop.work / project / "versions").iterdir())[-1]
+    version = json.loads((folder / "version.json").read_text())
     seen = [entry for entry in version["classes"] if entry.get("features")]
-    rows = [features(folder(project) / entry["features"]) for entry in seen]
+    rows = [features(folder / entry["features"]) for entry in seen]
     x, y = np.concatenate(rows), np.repeat(np.arange(len(seen)), [len(part) for part in rows])
     mean, scale = x.mean(0), x.std(0).mean() + 1e-9
     x = (x - mean) / scale
@@ -179,9 +181,9 @@ def logistic(shop, project, classes):
     w, b = fit(x, y, best[1])
     tallies = []
     names = [entry["name"] for entry in seen]
-    for entry in judge["classes"]:
+    for entry in version["classes"]:
         if entry["name"] in classes and entry.get("tested_features"):
-            test = features(folder("judge") / entry["tested_features"])
+            test = features(folder / entry["tested_features"])
             answers = ((test - mean) / scale @ w + b).argmax(1)
             own = names.index(entry["name"]) if entry["name"] in names else -1
             tallies.append({"right": int((answers == own).sum()), "of": len(test)})
@@ -198,6 +200,8 @@ def play(options):
     hold_out = ("--hold-out", options.hold_out)
     shop.new("shop", table, *hold_out)
     shop.new("base", table, "--no-guesses", *hold_out)
+    for project in ("shop", "base"):
+        shop.bring_tests(project, sorted(catalogue))
     everything, photographed, rows = [], set(), []
     mistaken = []
     for month, brought in enumerate(months[: options.months], start=1):
@@ -225,6 +229,8 @@ def play(options):
         photographed |= {name for _, name in photos}
         for project in ("shop", "base"):
             shop.run("learn", project, folder, *more)
+            if month in ADDED:
+                shop.bring_tests(project, [classes[KNOWN + ADDED[month]]])
         if month == FORGOTTEN:
             name = sorted(photographed)[0]
             for project in ("shop", "base"):
@@ -236,6 +242,7 @@ def play(options):
         shutil.rmtree(shop.work / "all", ignore_errors=True)
         table = shop.table(catalogue, "now.csv")
         shop.new("again", table, "--hold-out", 0)
+        shop.bring_tests("again", sorted(catalogue))
         shop.run("learn", "again", shop.deliver("all", everything))
         row = {
             "month": month,

@@ -66,22 +66,17 @@ impl Folder {
         let files = names.into_iter().map(length).collect::<Result<_, _>>()?;
         disk::sync_tree(&self.made).map_err(ExportError::io(&self.made))?;
         free(&self.place, self.force)?;
-        let before = self.made.with_extension("before.tmp");
-        let is_there = self.place.exists();
-        if is_there {
-            fs::rename(&self.place, &before).map_err(ExportError::io(&self.place))?;
-        }
-        if let Err(error) = fs::rename(&self.made, &self.place) {
-            if is_there {
-                // As it was: whoever asked to replace it did not ask to lose it.
-                let _ = fs::rename(&before, &self.place);
+        let left = match self.place.exists() {
+            true => Some(replace(&self.made, &self.place)?),
+            false => {
+                fs::rename(&self.made, &self.place).map_err(ExportError::io(&self.place))?;
+                None
             }
-            return Err(ExportError::io(&self.place)(error));
-        }
+        };
         let parent = parent(&self.place);
         disk::sync_folder(parent).map_err(ExportError::io(parent))?;
-        if is_there {
-            fs::remove_dir_all(&before).map_err(ExportError::io(&before))?;
+        if let Some(left) = left {
+            fs::remove_dir_all(&left).map_err(ExportError::io(&left))?;
         }
         Ok(files)
     }
@@ -96,6 +91,25 @@ impl Drop for Folder {
 
 fn parent(place: &Path) -> &Path {
     place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Gives `made` the name of what is at `place`, and says where that is now. In one step where the file system can: killed at any
+/// moment, the one or the other is there.
+fn replace(made: &Path, place: &Path) -> Result<PathBuf, ExportError> {
+    #[cfg(target_os = "linux")]
+    if rustix::fs::renameat_with(rustix::fs::CWD, made, rustix::fs::CWD, place, rustix::fs::RenameFlags::EXCHANGE)
+        .is_ok()
+    {
+        return Ok(made.to_owned());
+    }
+    let before = made.with_extension("before.tmp");
+    fs::rename(place, &before).map_err(ExportError::io(place))?;
+    if let Err(error) = fs::rename(made, place) {
+        // As it was: whoever asked to replace it did not ask to lose it.
+        let _ = fs::rename(&before, place);
+        return Err(ExportError::io(place)(error));
+    }
+    Ok(before)
 }
 
 /// Whether an export may take this place: an empty folder is as good as none.
