@@ -104,7 +104,8 @@ struct Looked<'a> {
     folds: Vec<Fold>,
 }
 
-/// Shrinkages against each other: the first is kept unless another is better by more than its error.
+/// Shrinkages against each other: the first is kept unless another is better by more than twice its error. The best of five others is
+/// ahead by one error as often by luck as not.
 #[derive(Default)]
 struct Contest {
     first: Option<Tried>,
@@ -125,7 +126,7 @@ impl Contest {
     fn winner(self) -> Option<Tried> {
         let first = self.first?;
         Some(match self.best {
-            Some(best) if best.calibrated.gain_over(&first.calibrated).beats_chance() => best,
+            Some(best) if best.calibrated.gain_over(&first.calibrated).beats_luck_of_five() => best,
             _ => first,
         })
     }
