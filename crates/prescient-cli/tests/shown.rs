@@ -242,6 +242,8 @@ fn without_bars(text: &str) -> String {
 fn abridged(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => "#.#".into(),
+        // A time.
+        Value::Number(number) if number.as_u64() > Some(1_000_000_000) => "#".into(),
         Value::String(text) => masked(&text).into(),
         Value::Array(values) => {
             let more = values.len().saturating_sub(2);
