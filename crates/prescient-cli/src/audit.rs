@@ -39,7 +39,10 @@ impl Audit {
         match (self.split, self.run) {
             (Some(path), _) => {
                 let found = audit_split(&path, self.near_duplicates)?;
-                output::print(&if self.form.is_json() { found.to_json() + "\n" } else { found.text() })?;
+                match self.form.is_json() {
+                    true => output::print(&(found.to_json() + "\n"))?,
+                    false => output::print_text(&found.text())?,
+                }
                 match found.holds() {
                     true => Ok(()),
                     false => {
@@ -51,7 +54,10 @@ impl Audit {
             (None, run) => {
                 let path = run.expect("clap asks for a run unless --split is given");
                 let found = audit(&path, self.near_duplicates)?;
-                output::print(&if self.form.is_json() { found.to_json() + "\n" } else { found.text() })?;
+                match self.form.is_json() {
+                    true => output::print(&(found.to_json() + "\n"))?,
+                    false => output::print_text(&found.text())?,
+                }
                 match found.failed() {
                     0 => Ok(()),
                     failed => Err(AuditError::Fails { path, failed, of: found.checks.len() }.into()),

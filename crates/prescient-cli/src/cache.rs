@@ -68,7 +68,7 @@ fn show(root: PathBuf, form: Form) -> Result<()> {
         return output::print_json(&document);
     }
     let (place, size, limit) = (root.display(), size_of(bytes), size_of(limit));
-    output::print(&format!(
+    output::print_text(&format!(
         "place     {place}\nfeatures  {features} in {parts} files\nsize      {size} of {limit} at most\n"
     ))
 }
@@ -85,10 +85,10 @@ fn check(root: PathBuf, form: Form) -> Result<()> {
             output::print_json(&document)?;
         }
         (false, Some(CacheSize { features, parts, .. })) => {
-            output::print(&format!("{features} features in {parts} files are as they were written\n"))?;
+            output::print_text(&format!("{features} features in {parts} files are as they were written\n"))?;
         }
         // The first one is the error.
-        (false, None) => output::print(&said.iter().skip(1).map(|line| format!("{line}\n")).collect::<String>())?,
+        (false, None) => output::print_text(&said.iter().skip(1).map(|line| format!("{line}\n")).collect::<String>())?,
     }
     damaged.into_iter().next().map_or(Ok(()), |first| Err(first.into()))
 }
@@ -102,7 +102,9 @@ fn clear(root: PathBuf, form: Form) -> Result<()> {
             let (features, bytes) = (size.as_ref().map(|size| size.features), size.as_ref().map(|size| size.bytes));
             output::print_json(&json!({ "place": root, "features": features, "bytes": bytes }))
         }
-        (false, Some(size)) => output::print(&format!("{} features deleted, {}\n", size.features, size_of(size.bytes))),
-        (false, None) => output::print("all features deleted\n"),
+        (false, Some(size)) => {
+            output::print_text(&format!("{} features deleted, {}\n", size.features, size_of(size.bytes)))
+        }
+        (false, None) => output::print_text("all features deleted\n"),
     }
 }

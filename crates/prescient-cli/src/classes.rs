@@ -52,10 +52,10 @@ impl Classes {
         let sources: Vec<AttributeSource> = self.files.into_iter().map(AttributeSource::new).collect();
         let catalogue = joined(&sources, scale).when(|| "read the class information".to_owned())?;
         let catalogue = catalogue.expect("clap asks for a file");
-        output::print(&match self.form.is_json() {
-            true => json(&catalogue, self.nearest),
-            false => text(&catalogue, self.nearest),
-        })
+        match self.form.is_json() {
+            true => output::print(&json(&catalogue, self.nearest)),
+            false => output::print_text(&text(&catalogue, self.nearest)),
+        }
     }
 }
 

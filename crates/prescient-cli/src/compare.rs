@@ -1,10 +1,10 @@
 //! `prescient compare`.
 
 use crate::output;
-use crate::report::{Form, name, read};
+use crate::report::{Form, FormatName, name, read};
 use clap::Args;
 use prescient::error::{CompareError, Result};
-use prescient::report::Comparison;
+use prescient::report::{Comparison, Format};
 use std::path::PathBuf;
 
 /// Compare models over seeds: paired differences, intervals, and a verdict
@@ -48,9 +48,10 @@ impl Compare {
                 .ok_or_else(|| CompareError::NoBaseline { path: path.clone() })?,
         };
         let comparison = Comparison::new(&runs, baseline)?;
-        output::print(&match self.format {
-            Form::Tables(format) => comparison.render(format.into()),
-            Form::Json => comparison.to_json(),
-        })
+        match self.format {
+            Form::Tables(FormatName::Text) => output::print_text(&comparison.render(Format::Text)),
+            Form::Tables(format) => output::print(&comparison.render(format.into())),
+            Form::Json => output::print(&comparison.to_json()),
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! `prescient demo`.
 
 use crate::device::DeviceName;
-use crate::output;
 use crate::progress::Progress;
+use crate::{output, run};
 use clap::Args;
 use prescient::error::Result;
 use prescient::experiment::{Experiment, Recipe, Record, recipes};
@@ -32,15 +32,17 @@ impl Demo {
         let mut records = Vec::new();
         for (name, recipe) in [("base", "demo-base"), ("ghost", "demo-ghost")] {
             let about = recipes::built_in().iter().find(|known| known.name == recipe).map(|known| known.about());
-            eprintln!("{}", about.unwrap_or(recipe));
+            output::tell(about.unwrap_or(recipe));
             let recipe = Recipe { seed: self.seed, ..Recipe::find(recipe)? };
             let mut progress = Progress::new();
-            let record = Experiment::new(recipe, device)?.run(&out.join(name), None, &mut progress)?;
+            let run = out.join(name);
+            let done = Experiment::new(recipe, device)?.run(&run, None, &mut progress);
             progress.finish();
-            records.push((name, record));
+            run::say_how_to_go_on(&done, &run);
+            records.push((name, done?));
         }
         let runs: Vec<(&str, &Record)> = records.iter().map(|(name, record)| (*name, record)).collect();
-        output::print(&format!(
+        output::print_text(&format!(
             "\nright answers in percent; seen: classes that have come, unseen: classes still to come\n\n{}\n\
              written to {out}\nlook closer with: prescient report {out}/ghost\n                  prescient inspect {out}/ghost\n",
             report::side_by_side(&runs),

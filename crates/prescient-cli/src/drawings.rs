@@ -32,7 +32,7 @@ pub(super) fn write(runs: &[PathBuf], html: Option<&Path>, figures: Option<&Path
         }
         said.push_str(&format!("{} figures written to {}\n", figures.len(), folder.display()));
     }
-    output::print(&said)
+    output::print_text(&said)
 }
 
 /// Writes a file under a temporary name first: what was there stays whole until the new one is.

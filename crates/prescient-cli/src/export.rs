@@ -64,8 +64,8 @@ impl Export {
             .when(|| format!("export `{}`", self.model.display()))?;
         let wide = files.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let rows = files.iter().map(|(name, bytes)| format!("  {name:<wide$}  {:>9}\n", size(*bytes)));
-        output::print(&format!("{}\n{}", self.out.display(), rows.collect::<String>()))?;
-        eprintln!("how to use it: {}", self.out.join("README.md").display());
+        output::print_text(&format!("{}\n{}", self.out.display(), rows.collect::<String>()))?;
+        output::tell(&format!("how to use it: {}", self.out.join("README.md").display()));
         Ok(())
     }
 }

@@ -41,9 +41,9 @@ impl Inspect {
     pub(super) fn run(self) -> Result<()> {
         let device = self.device.open()?;
         let inspection = Experiment::inspect(&self.run, device, self.task.map(|task| task as usize))?;
-        output::print(&match self.form.is_json() {
-            true => inspection.to_json() + "\n",
-            false => report::inspection(&inspection),
-        })
+        match self.form.is_json() {
+            true => output::print(&(inspection.to_json() + "\n")),
+            false => output::print_text(&report::inspection(&inspection)),
+        }
     }
 }

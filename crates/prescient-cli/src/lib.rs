@@ -10,6 +10,7 @@ mod device;
 mod drawings;
 mod export;
 pub mod fetch;
+mod help;
 mod inspect;
 mod interrupt;
 mod list;
@@ -24,7 +25,7 @@ mod run;
 mod serve;
 mod weights;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use prescient::error::Result;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ use tracing::Level;
 /// and let it guess at classes whose images have not arrived yet.
 #[derive(Debug, Parser)]
 #[command(
+    name = "prescient",
     version,
     arg_required_else_help = true,
     after_help = "Start with `prescient demo`. Then `prescient list` shows what there is to run, and\n\
@@ -103,7 +105,8 @@ enum Verb {
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     torch_shim::tune_process();
-    let arguments = Arguments::parse();
+    let matches = help::fitted(Arguments::command()).get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let level = [Level::WARN, Level::INFO, Level::DEBUG][usize::from(arguments.verbose.min(2))];
     tracing_subscriber::fmt()
         .with_max_level(level)
@@ -143,7 +146,7 @@ fn finish(done: Result<()>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprint!("{}", error.message());
+            output::tell(&error.message());
             ExitCode::from(error.exit_code())
         }
     }

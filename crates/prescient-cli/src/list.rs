@@ -30,9 +30,9 @@ impl List {
             (true, _) if self.keys => output::print_json(&json!({ "keys": key_documents() })),
             (true, Some(text)) => output::print_json(&json!({ "recipe": self.recipe, "toml": text })),
             (true, None) => output::print_json(&everything_as_json()),
-            (false, _) if self.keys => output::print(&keys_text()),
+            (false, _) if self.keys => output::print_text(&keys_text()),
             (false, Some(text)) => output::print(&text),
-            (false, None) => output::print(&everything()),
+            (false, None) => output::print_text(&everything()),
         }
     }
 }
@@ -64,13 +64,13 @@ fn everything_as_json() -> Value {
 fn everything() -> String {
     let mut lines = vec!["datasets".to_owned()];
     for dataset in DATASETS {
-        lines.push(format!("  {:<20} {}\n  {:<20} needs: {}", dataset.name, dataset.about, "", dataset.needs));
+        lines.push(format!("  {:<20}  {}\n  {:<20}  needs: {}", dataset.name, dataset.about, "", dataset.needs));
     }
     lines.push("\nrecipes (prescient run NAME; prescient list --recipe NAME shows one)".to_owned());
     let others: Vec<&recipes::BuiltIn> = recipes::built_in().iter().filter(|recipe| !recipe.is_row).collect();
     let width = others.iter().map(|recipe| recipe.name.len()).max().unwrap_or(0);
     for recipe in others {
-        lines.push(format!("  {:<width$} {}", recipe.name, recipe.about()));
+        lines.push(format!("  {:<width$}  {}", recipe.name, recipe.about()));
     }
     lines.push(format!(
         "\nrows of the paper's tables, as recipes: DATASET-ROW with our settings, DATASET-ROW-paper with the paper's\n  \
@@ -79,8 +79,9 @@ fn everything() -> String {
         recipes::table_rows().join(",\n           ")
     ));
     lines.push("\nmetrics".to_owned());
+    let width = METRICS.iter().map(|metric| metric.name().chars().count()).max().unwrap_or(0);
     for metric in METRICS {
-        lines.push(format!("  {:<20} {}", metric.name(), metric.about()));
+        lines.push(format!("  {:<width$}  {}", metric.name(), metric.about()));
     }
     lines.join("\n") + "\n"
 }

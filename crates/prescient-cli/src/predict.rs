@@ -9,7 +9,7 @@ use crate::output;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use photos::{Asked, Photos};
-use prescient::error::{DataError, Result, printable};
+use prescient::error::{DataError, Result};
 use prescient::{Predictor, Project};
 use shown::{Answer, Form};
 use sort::Sorter;
@@ -96,12 +96,12 @@ impl Predict {
             output::print(&shown.add(answers))
         })?;
         bar.finish_and_clear();
-        output::print(&shown.finish())?;
+        output::print_text(&shown.finish())?;
         if let Some(sorter) = sorter {
-            eprintln!("{}", printable(&sorter.said()));
+            output::tell(&sorter.said());
         }
         for error in &failed {
-            eprintln!("warning: {}", printable(&error.to_string()));
+            output::tell(&format!("warning: {error}"));
         }
         match failed.len() {
             0 => Ok(()),
@@ -148,15 +148,17 @@ impl Predict {
             found.or(version.held_out.as_ref().map(|found| (found, "held-out photos of classes that it has learned")));
         let Some((cut, of, what)) = found.and_then(|(found, what)| Some((found.at(sure / 100.0)?, found.all.of, what)))
         else {
-            eprintln!("note: no photo is held out, so nothing is known of how often it is right from {sure} % on");
+            output::tell(&format!(
+                "note: no photo is held out, so nothing is known of how often it is right from {sure} % on"
+            ));
             return;
         };
         let (answered, right) = (cut.answered.of, cut.answered.share().unwrap_or(0.0));
-        eprintln!(
+        output::tell(&format!(
             "note: from {:.0} % on it answered {answered} of {of} {what}, {:.1} % of them right",
             100.0 * cut.confidence,
             100.0 * right
-        );
+        ));
     }
 }
 

@@ -1,6 +1,6 @@
 //! A run in several processes: started here (`--processes N`), or by `torchrun` or `srun`, which say so in the environment.
 
-use crate::interrupt;
+use crate::{interrupt, output};
 use prescient::engine::{Place, Processes};
 use prescient::error::{Error, ProcessError, Result, RunError};
 use prescient::learner::{Event, Observer};
@@ -68,7 +68,7 @@ fn leave(error: &Error) -> ! {
         // Another thread is telling already.
         std::thread::sleep(GRACE);
     }
-    eprint!("{}", error.message());
+    output::tell(&error.message());
     torch_shim::leave(error.exit_code())
 }
 

@@ -1,6 +1,6 @@
 //! How a run goes on: a bar on a terminal, else a line a minute; both with the time that is left of the whole run.
 
-use crate::interrupt;
+use crate::{interrupt, output};
 use indicatif::{ProgressBar, ProgressStyle};
 use prescient::learner::{Event, Observer};
 use std::io::IsTerminal;
@@ -140,7 +140,7 @@ impl Observer for Progress {
 
     fn on_event(&mut self, event: &Event<'_>) {
         match event {
-            Event::Started { summary } => self.bar.suspend(|| eprintln!("{summary}")),
+            Event::Started { summary } => self.bar.suspend(|| output::tell(summary)),
             Event::TaskStarted { task, of } => {
                 self.task = format!("task {task}/{of}");
                 self.pace.task(*task, *of, Instant::now());

@@ -90,11 +90,12 @@ impl Report {
             return drawings::write(&self.runs, self.html.as_deref(), self.figures.as_deref());
         }
         let runs = read(&self.runs)?;
-        output::print(&match (&runs[..], self.format) {
-            (runs, Form::Json) => report::json(runs),
-            ([(_, record)], Form::Tables(FormatName::Text)) => report::text(record),
-            (runs, Form::Tables(format)) => report::tables(runs, format.into()),
-        })
+        match (&runs[..], self.format) {
+            (runs, Form::Json) => output::print(&report::json(runs)),
+            ([(_, record)], Form::Tables(FormatName::Text)) => output::print_text(&report::text(record)),
+            (runs, Form::Tables(FormatName::Text)) => output::print_text(&report::tables(runs, Format::Text)),
+            (runs, Form::Tables(format)) => output::print(&report::tables(runs, format.into())),
+        }
     }
 }
 

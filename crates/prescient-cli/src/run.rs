@@ -101,11 +101,7 @@ impl Run {
             }
         };
         progress.finish();
-        if let Err(error) = &done
-            && error.exit_code() == INTERRUPTED
-        {
-            eprintln!("{}", how_to_go_on(&out));
-        }
+        say_how_to_go_on(&done, &out);
         show(&done?, &out)
     }
 
@@ -148,15 +144,20 @@ fn check(source: &Source) -> Result<()> {
     bar.finish_and_clear();
     match DataError::try_from(checkup) {
         Ok(error) => Err(error.into()),
-        Err(_) => Ok(()),
+        Err(checkup) => {
+            checkup.findings.iter().for_each(|finding| output::tell(&format!("note: {}", finding.what)));
+            Ok(())
+        }
     }
 }
 
-/// What can be done after a run was stopped.
-fn how_to_go_on(out: &Path) -> String {
-    match RunFolder::can_go_on(out) {
-        true => format!("go on with: prescient run --resume {}", out.display()),
-        false => "no epoch was finished yet, so nothing is kept".to_owned(),
+/// What can be done about a run that was stopped.
+pub(super) fn say_how_to_go_on<T>(done: &Result<T>, out: &Path) {
+    if done.as_ref().is_err_and(|error| error.exit_code() == INTERRUPTED) {
+        output::tell(&match RunFolder::can_go_on(out) {
+            true => format!("go on with: prescient run --resume {}", out.display()),
+            false => "no epoch was finished yet, so nothing is kept".to_owned(),
+        });
     }
 }
 
@@ -171,5 +172,5 @@ pub(super) fn show(record: &Record, out: &Path) -> Result<()> {
     if record.evaluations().count() < record.start.tasks.len() {
         text.push_str(&format!("go on with: prescient run --resume {}\n", out.display()));
     }
-    output::print(&text)
+    output::print_text(&text)
 }

@@ -78,14 +78,14 @@ impl Check {
         });
         bar.finish_and_clear();
         let most = if self.all { usize::MAX } else { SHOWN };
-        output::print(&match (self.fix, self.format) {
-            (true, _) => checkup.exclude().unwrap_or_default(),
-            (false, Form::Json) => serde_json::to_string_pretty(&checkup).expect("plain data") + "\n",
-            (false, Form::Text) => text(&checkup, most),
-        })?;
+        match (self.fix, self.format) {
+            (true, _) => output::print(&checkup.exclude().unwrap_or_default())?,
+            (false, Form::Json) => output::print_json(&checkup)?,
+            (false, Form::Text) => output::print_text(&text(&checkup, most))?,
+        }
         match checkup.faults() {
             0 => Ok(()),
-            faults => Err(DataError::Faults { path, faults }.into()),
+            faults => Err(DataError::Faults { path, faults, mended: self.fix.then(|| checkup.mended()) }.into()),
         }
     }
 }

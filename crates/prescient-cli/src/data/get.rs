@@ -49,7 +49,7 @@ impl Get {
 
 fn mnist(out: &Path, from: Vec<String>) -> Result<()> {
     let mirrors = if from.is_empty() { MNIST_MIRRORS.map(String::from).to_vec() } else { from };
-    let style = ProgressStyle::with_template("{msg:>28} {bar:30} {bytes}/{total_bytes}  {eta:>4} left")
+    let style = ProgressStyle::with_template("{msg:>28} {bar:16} {bytes}/{total_bytes}  {eta:>4} left")
         .expect("a template of known keys");
     let bar = ProgressBar::new(MNIST.iter().map(|remote| remote.bytes).sum()).with_style(style);
     let (mut before, mut came) = (0, 0);
@@ -64,5 +64,5 @@ fn mnist(out: &Path, from: Vec<String>) -> Result<()> {
         0 => format!("all four files of MNIST are in {} already, whole\n", out.display()),
         came => format!("{came} of four files of MNIST fetched to {}; all are whole\n", out.display()),
     };
-    output::print(&text)
+    output::print_text(&text)
 }

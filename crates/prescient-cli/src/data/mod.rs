@@ -36,9 +36,9 @@ impl Data {
         match self.verb {
             Verb::List => {
                 let lines = DATASETS.iter().map(|dataset| {
-                    format!("{:<12} {}\n{:<12} needs: {}\n", dataset.name, dataset.about, "", dataset.needs)
+                    format!("{:<12}  {}\n{:<12}  needs: {}\n", dataset.name, dataset.about, "", dataset.needs)
                 });
-                crate::output::print(&lines.collect::<String>())
+                crate::output::print_text(&lines.collect::<String>())
             }
             Verb::Get(verb) => verb.run(),
             Verb::Check(verb) => verb.run(),

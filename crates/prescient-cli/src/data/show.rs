@@ -54,7 +54,7 @@ impl Show {
             contact_sheet(&images, 8, zoom(&images)).write_png(&path)?;
         }
         let count = dataset.catalogue().len();
-        crate::output::print(&format!("{count} contact sheets written to {}\n", self.out.display()))
+        crate::output::print_text(&format!("{count} contact sheets written to {}\n", self.out.display()))
     }
 }
 

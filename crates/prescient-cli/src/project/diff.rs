@@ -42,10 +42,10 @@ pub(crate) struct Diff {
 impl Diff {
     pub(crate) fn run(self) -> Result<()> {
         let found = diff(&Project::open(&self.before)?, &Project::open(&self.after)?)?;
-        output::print(&match self.format {
-            Form::Json => serde_json::to_string_pretty(&found).expect("plain data") + "\n",
-            Form::Text => text([&name(&self.before), &name(&self.after)], &found, self.all),
-        })?;
+        match self.format {
+            Form::Json => output::print_json(&found),
+            Form::Text => output::print_text(&text([&name(&self.before), &name(&self.after)], &found, self.all)),
+        }?;
         Ok(self.fail_if_drop.map_or(Ok(()), |allowed| found.gate(allowed))?)
     }
 }

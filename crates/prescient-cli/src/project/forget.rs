@@ -28,6 +28,6 @@ impl Forget {
         let mut progress = Progress::new();
         let number = project.forget(&self.classes, &mut progress).map(|version| version.number);
         progress.finish();
-        output::print(&format!("version {}: {} forgotten\n", number?, self.classes.join(", ")))
+        output::print_text(&format!("version {}: {} forgotten\n", number?, self.classes.join(", ")))
     }
 }

@@ -6,7 +6,7 @@ use crate::output;
 use crate::progress::Progress;
 use clap::Args;
 use prescient::Project;
-use prescient::error::{Result, printable};
+use prescient::error::Result;
 use prescient::project::{ClassTable, Learned, Lesson};
 use std::path::PathBuf;
 
@@ -81,13 +81,13 @@ pub(super) fn learn(project: &mut Project, lesson: &Lesson) -> Result<()> {
     progress.finish();
     let learned = learned?;
     for path in lesson.others.iter().take(5) {
-        eprintln!("note: `{}` is no photo", printable(&path.display().to_string()));
+        output::tell(&format!("note: `{}` is no photo", path.display()));
     }
     if lesson.others.len() > 5 {
-        eprintln!("note: {} more files are no photos", lesson.others.len() - 5);
+        output::tell(&format!("note: {} more files are no photos", lesson.others.len() - 5));
     }
-    learned.damaged.iter().for_each(|line| eprintln!("warning: left out: {}", printable(line)));
-    output::print(&said(project, &learned))
+    learned.damaged.iter().for_each(|line| output::tell(&format!("warning: left out: {line}")));
+    output::print_text(&said(project, &learned))
 }
 
 fn said(project: &Project, learned: &Learned) -> String {

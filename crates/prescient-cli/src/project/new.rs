@@ -80,7 +80,7 @@ impl New {
         let project = Project::create(&self.project, &table, settings, self.device.open()?)?;
         let (path, classes) = (self.project.display(), project.version().classes.len() as u64);
         let (classes, kind) = (count(classes, "class"), table.kind());
-        output::print(&format!(
+        output::print_text(&format!(
             "`{path}` knows {classes} by {kind}, and no photo yet\nteach it: prescient learn {path} PHOTOS, with photos in PHOTOS/CLASS/*.jpg\n"
         ))
     }

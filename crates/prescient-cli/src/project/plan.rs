@@ -39,10 +39,10 @@ impl Plan {
     pub(crate) fn run(self) -> Result<()> {
         let project = Project::open(&self.project)?;
         let plan = project.plan()?.ok_or_else(|| ProjectError::NoPlan { path: self.project.clone() })?;
-        output::print(&match self.format {
-            Form::Json => serde_json::to_string_pretty(&plan).expect("plain data") + "\n",
-            Form::Text => text(&name(&self.project), &plan, self.top),
-        })
+        match self.format {
+            Form::Json => output::print_json(&plan),
+            Form::Text => output::print_text(&text(&name(&self.project), &plan, self.top)),
+        }
     }
 }
 

@@ -27,6 +27,6 @@ impl Rename {
         let mut progress = Progress::new();
         let number = project.rename(&self.class, &self.name, &mut progress).map(|version| version.number);
         progress.finish();
-        output::print(&format!("version {}: `{}` is called `{}`\n", number?, self.class, self.name.trim()))
+        output::print_text(&format!("version {}: `{}` is called `{}`\n", number?, self.class, self.name.trim()))
     }
 }

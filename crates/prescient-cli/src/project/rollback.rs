@@ -24,6 +24,6 @@ impl Rollback {
     pub(crate) fn run(self) -> Result<()> {
         let mut project = self.change.open()?;
         let number = project.rollback(self.version as usize)?.number;
-        output::print(&format!("version {number}: as version {}\n", self.version))
+        output::print_text(&format!("version {number}: as version {}\n", self.version))
     }
 }

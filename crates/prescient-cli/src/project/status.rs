@@ -34,10 +34,12 @@ const SHOWN: usize = 60;
 impl StatusOf {
     pub(crate) fn run(self) -> Result<()> {
         let status = Project::open(&self.project)?.status()?;
-        output::print(&match self.format {
-            Form::Json => serde_json::to_string_pretty(&status).expect("plain data") + "\n",
-            Form::Text => text(&name(&self.project), &status, if self.all { usize::MAX } else { SHOWN }),
-        })
+        match self.format {
+            Form::Json => output::print_json(&status),
+            Form::Text => {
+                output::print_text(&text(&name(&self.project), &status, if self.all { usize::MAX } else { SHOWN }))
+            }
+        }
     }
 }
 

@@ -4,10 +4,10 @@
 //! One that cannot be read even so is tried again when it changes, and named once.
 
 use super::learn::learn;
-use crate::interrupt;
+use crate::{interrupt, output};
 use indicatif::ProgressBar;
 use prescient::Project;
-use prescient::error::{DataError, Error, ProjectError, Result, printable};
+use prescient::error::{DataError, Error, ProjectError, Result};
 use prescient::project::Lesson;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,11 @@ pub(super) fn watch(project: &mut Project, folder: &Path, dressed: &dyn Fn(Lesso
     }
     interrupt::watch();
     let bar = ProgressBar::new_spinner();
-    bar.set_message(format!("watching {}", folder.display()));
+    let watching = format!("watching {}", folder.display());
+    if bar.is_hidden() {
+        output::tell(&watching);
+    }
+    bar.set_message(watching);
     let mut inbox = Inbox::default();
     while !interrupt::asked() {
         bar.tick();
@@ -77,7 +81,7 @@ pub(super) fn watch(project: &mut Project, folder: &Path, dressed: &dyn Fn(Lesso
                     Err(Error::Project(ProjectError::Interrupted)) => break,
                     // Others are learned later; what is wrong with these is said once.
                     Err(Error::Project(error)) => {
-                        bar.suspend(|| eprint!("{}", printable(&Error::from(error).message())));
+                        bar.suspend(|| output::tell(&Error::from(error).message()));
                     }
                     Err(error) => return Err(error),
                 }
@@ -87,7 +91,11 @@ pub(super) fn watch(project: &mut Project, folder: &Path, dressed: &dyn Fn(Lesso
         std::thread::sleep(PAUSE);
     }
     bar.finish_and_clear();
-    eprintln!("stopped watching; `{}` is at version {}", project.path().display(), project.version().number);
+    output::tell(&format!(
+        "stopped watching; `{}` is at version {}",
+        project.path().display(),
+        project.version().number
+    ));
     Ok(())
 }
 

@@ -167,7 +167,7 @@ impl Reproduce {
         write_whole(&self.out.join(plan::ARRAY), &plan::array(&self.out, commands.len()))?;
         let [commands_at, array_at] = [plan::COMMANDS, plan::ARRAY].map(|name| self.out.join(name));
         let (count, done) = (commands.len(), work.finished());
-        output::print(&format!(
+        output::print_text(&format!(
             "{count} runs to do, {done} finished\nwritten to {}, a command a line, and {}: sbatch {}\n",
             commands_at.display(),
             array_at.display(),
@@ -220,7 +220,7 @@ impl Reproduce {
                 write_whole(&self.out.join(format!("{}.{ending}", table.name)), &filled.render(format))?;
             }
         }
-        output::print(&format!("{text}written to {}\n", self.out.display()))
+        output::print_text(&format!("{text}written to {}\n", self.out.display()))
     }
 
     /// Says what is missing from the tables.

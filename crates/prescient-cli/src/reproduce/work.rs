@@ -4,10 +4,10 @@
 //! settings (deterministic mode, recorded CUDA graphs) are those of a whole process.
 
 use crate::device::DeviceName;
-use crate::fetch;
 use crate::reproduce::pace::Pace;
 use crate::reproduce::plan;
 use crate::reproduce::wanted::{State, Wanted};
+use crate::{fetch, output};
 use clap::ValueEnum;
 use prescient::data::Source;
 use prescient::disk;
@@ -100,7 +100,7 @@ impl<'a> Work<'a> {
 
     /// A run that cannot be done, and why.
     pub(super) fn fails(&mut self, run: &Wanted, error: &Error) {
-        eprintln!("{} failed\n  {}\n", run.title(), error.message().trim_end().replace('\n', "\n  "));
+        output::tell(&format!("{} failed\n  {}", run.title(), error.message().trim_end().replace('\n', "\n  ")));
         self.failed.insert(run.folder.clone());
     }
 
@@ -129,7 +129,7 @@ impl<'a> Work<'a> {
             let there = *known.entry(format!("{source:?}")).or_insert_with(|| match source.open() {
                 Ok(_) => true,
                 Err(error) => {
-                    eprintln!("there is no data for {name}\n{}", how_to_get(&name, error));
+                    output::tell(&format!("there is no data for {name}\n{}", how_to_get(&name, error)));
                     self.missing.insert(name.clone());
                     false
                 }

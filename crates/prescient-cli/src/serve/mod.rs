@@ -146,10 +146,10 @@ impl Serve {
             (signal(SignalKind::interrupt()).map_err(failed())?, signal(SignalKind::terminate()).map_err(failed())?);
         let address = listener.local_addr().map_err(failed())?;
         service.models.watch().map_err(failed())?;
-        output::print(&self.greeting(&service, address, token.as_deref()))?;
+        output::print_text(&self.greeting(&service, address, token.as_deref()))?;
         let stop = async move {
             asked(&mut signals).await;
-            eprintln!("stopping: requests that have begun are answered first; once more to stop at once");
+            output::tell("stopping: open requests are answered first; once more stops at once");
             // The second time nobody is waited for.
             tokio::spawn(async move {
                 asked(&mut signals).await;

@@ -44,7 +44,7 @@ impl Get {
             };
             text.push_str(&format!("{name}: {} {said}: {}\n", megabytes(weights.bytes()), folder.display()));
         }
-        output::print(&text)
+        output::print_text(&text)
     }
 }
 
@@ -67,7 +67,7 @@ fn get(weights: &'static Weights, folder: &Path, from: &[String]) -> Result<(), 
 
 /// From the publisher, or from the addresses given instead.
 fn published(weights: &'static Weights, folder: &Path, from: &[String]) -> Result<(), String> {
-    let style = ProgressStyle::with_template("{msg:>28} {bar:30} {bytes}/{total_bytes}  {eta:>4} left")
+    let style = ProgressStyle::with_template("{msg:>28} {bar:16} {bytes}/{total_bytes}  {eta:>4} left")
         .expect("a template of known keys");
     let bar = ProgressBar::new(weights.bytes()).with_style(style);
     let mut before = 0;

@@ -86,9 +86,16 @@ impl List {
                 true => format!("in {}", place.display()),
                 false => format!("not here: prescient weights get {name}"),
             };
-            text.push_str(&format!("{name:<14} {}\n{:<14} {size}, {}; {place}\n", weights.about, "", weights.licence));
+            text.push_str(&format!(
+                "{name:<14}  {}\n{:<14}  {size}, {}; {place}\n",
+                weights.about, "", weights.licence
+            ));
         }
-        if self.form.is_json() { output::print_json(&json!({ "weights": documents })) } else { output::print(&text) }
+        if self.form.is_json() {
+            output::print_json(&json!({ "weights": documents }))
+        } else {
+            output::print_text(&text)
+        }
     }
 }
 
@@ -120,7 +127,7 @@ impl Check {
         }
         match self.form.is_json() {
             true => output::print_json(&json!({ "weights": documents }))?,
-            false => output::print(&text)?,
+            false => output::print_text(&text)?,
         }
         damaged.map_or(Ok(()), |error| Err(error.into()))
     }

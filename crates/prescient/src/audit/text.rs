@@ -44,7 +44,8 @@ fn listed(against: &[String]) -> String {
 
 pub(super) fn split(audit: &SplitAudit) -> String {
     let SplitAudit { train, test, opened, .. } = audit;
-    let mut out = format!("{train} training images, {test} test images");
+    let plural = |count: &usize| if *count == 1 { "" } else { "s" };
+    let mut out = format!("{train} training image{}, {test} test image{}", plural(train), plural(test));
     out.push_str(&match opened {
         0 => "; none of them is here, so they are compared by their paths alone\n\n".to_owned(),
         _ => format!("; {opened} of them are here and are compared by their pixels too\n\n"),

@@ -79,9 +79,11 @@ pub enum DataError {
         path: PathBuf,
         /// How many things.
         faults: usize,
+        /// How many of them the lines mend that were asked for instead of their names.
+        mended: Option<usize>,
     },
     /// Photos that a run would stumble over, or that would spoil its numbers.
-    #[error("{count} photos cannot be learned from or tested on as they are\n  {}", lines.join("\n  "))]
+    #[error("{}\n  {}", photos(*count), lines.join("\n  "))]
     BadPhotos {
         /// How many.
         count: usize,
@@ -117,6 +119,13 @@ pub enum DataError {
         /// Which rule it breaks.
         reason: &'static str,
     },
+}
+
+fn photos(count: usize) -> String {
+    match count {
+        1 => "one photo cannot be learned from or tested on as it is".to_owned(),
+        _ => format!("{count} photos cannot be learned from or tested on as they are"),
+    }
 }
 
 fn things(count: usize) -> String {
@@ -168,7 +177,14 @@ impl DataError {
                 "what has come so far is kept: run it again to go on; `--from URL` asks a mirror of your own".into()
             }
             Self::ByHand { steps, .. } => steps.clone(),
-            Self::Faults { .. } => "each one is named above, with what to do about it".into(),
+            Self::Faults { mended: None, .. } => "each one is named above, with what to do about it".into(),
+            Self::Faults { mended: Some(mended), faults, .. } if mended == faults => {
+                "the lines above go into `[data]` of the recipe".into()
+            }
+            Self::Faults { mended: Some(mended), .. } => format!(
+                "the lines above mend {mended} of them, in `[data]` of the recipe; without `--fix` each one is named, with what to \
+                 do about it"
+            ),
             Self::BadPhotos { exclude: Some(exclude), .. } => format!(
                 "mend them, or leave them out: into `[data]` of the recipe goes\n\n{exclude}\n`--no-check` runs without this check"
             ),

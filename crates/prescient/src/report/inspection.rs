@@ -1,12 +1,14 @@
 //! Ghosts beside real features, as a table for the terminal.
 
 use crate::evaluation::{Inspection, Likeness};
-use crate::report::text::{percent, table};
+use crate::report::grid::{Format, Grid};
+use crate::report::text::percent;
+use crate::report::worth::wrapped;
 
 /// A row a class, the seen ones first, then the means of both kinds and what they say.
 pub fn inspection(inspection: &Inspection) -> String {
     let columns = ["class", "", "turned", "nearest", "spread", "mmd", "agree"];
-    let mut rows = vec![columns.map(String::from).to_vec()];
+    let mut grid = Grid { header: columns.map(String::from).to_vec(), rows: Vec::new(), words: 2 };
     let row = |name: &str, kind: &str, likeness: &Likeness| {
         vec![
             name.to_owned(),
@@ -21,28 +23,28 @@ pub fn inspection(inspection: &Inspection) -> String {
     let kind = |seen: bool| if seen { "seen" } else { "unseen" };
     let of = |seen: bool| inspection.classes.iter().filter(move |likeness| likeness.seen == seen);
     for likeness in of(true).chain(of(false)) {
-        rows.push(row(&likeness.class, kind(likeness.seen), likeness));
+        grid.rows.push(row(&likeness.class, kind(likeness.seen), likeness));
     }
     for seen in [true, false] {
         if let Some(mean) = mean(of(seen)) {
-            rows.push(row("mean", kind(seen), &mean));
+            grid.rows.push(row("mean", kind(seen), &mean));
         }
     }
     let chance = 100.0 / inspection.classes.len().max(1) as f64;
     let verdict = match mean(of(false)) {
         Some(unseen) if unseen.turned < unseen.nearest => format!(
             "Ghosts of unseen classes lie nearer to their own class than the nearest other class does; {:.0} % of them \
-             would be\ntaken for their own class (chance: {chance:.0} %).",
+             would be taken for their own class (chance: {chance:.0} %).",
             100.0 * unseen.agree
         ),
         Some(unseen) => format!(
             "Ghosts of unseen classes miss their class by more than the way to the nearest other class; {:.0} % of them \
-             would be\ntaken for their own class (chance: {chance:.0} %). Trust guesses accordingly.",
+             would be taken for their own class (chance: {chance:.0} %). Trust guesses accordingly.",
             100.0 * unseen.agree
         ),
         None => "No unseen class has test images, so only seen ones could be compared.".to_owned(),
     };
-    format!("after task {}\n\n{}\n{verdict}\n", inspection.task, table(&rows))
+    format!("after task {}\n\n{}\n{}", inspection.task, grid.render(Format::Text), wrapped(&verdict))
 }
 
 fn mean<'a>(likenesses: impl Iterator<Item = &'a Likeness>) -> Option<Likeness> {

@@ -79,7 +79,11 @@ fn guesses(run: &Run) -> Vec<Vec<String>> {
         let cells = GUESSES.iter().map(|(_, metric)| percent(value(metric)));
         rows.push(std::iter::once(task.to_string()).chain(cells).collect());
     }
-    rows
+    // A run without an offset has no calibrated accuracies.
+    let filled: Vec<bool> = (0..rows[0].len()).map(|at| rows[1..].iter().any(|row| row[at] != "–")).collect();
+    let kept =
+        |row: Vec<String>| row.into_iter().zip(&filled).filter(|(_, filled)| **filled).map(|(cell, _)| cell).collect();
+    rows.into_iter().map(kept).collect()
 }
 
 /// A share in percent, or a dash where there is none.

@@ -152,14 +152,14 @@ pub(super) fn listed(tasks: &[usize]) -> String {
     }
 }
 
-/// Lines of at most 110 characters.
+/// Lines of at most 80 characters.
 pub(super) fn wrapped(text: &str) -> String {
     let (mut out, mut wide) = (String::new(), 0);
     for word in text.split_whitespace() {
         let length = word.chars().count();
         match wide {
             0 => {}
-            _ if wide + 1 + length > 110 => {
+            _ if wide + 1 + length > 80 => {
                 out.push('\n');
                 wide = 0;
             }

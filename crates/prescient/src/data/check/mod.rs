@@ -97,6 +97,11 @@ impl Checkup {
         let lines: String = names.iter().map(|name| format!("    {name:?},\n")).collect();
         (!names.is_empty()).then(|| format!("exclude = [\n{lines}]\n"))
     }
+
+    /// How many of the things that are wrong those lines mend.
+    pub fn mended(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.wrong && !finding.exclude.is_empty()).count()
+    }
 }
 
 impl TryFrom<Checkup> for DataError {
