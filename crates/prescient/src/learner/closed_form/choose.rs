@@ -69,11 +69,6 @@ impl Gain {
     pub(super) fn beats_chance(&self) -> bool {
         self.mean > self.error
     }
-
-    /// Whether it is more than the best of five equals is ahead by luck: rarely more than two errors.
-    pub(super) fn beats_luck_of_five(&self) -> bool {
-        self.mean > 2.0 * self.error
-    }
 }
 
 impl Calibrated {

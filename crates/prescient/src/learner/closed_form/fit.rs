@@ -104,8 +104,7 @@ struct Looked<'a> {
     folds: Vec<Fold>,
 }
 
-/// Shrinkages against each other: the first is kept unless another is better by more than twice its error. The best of five others is
-/// ahead by one error as often by luck as not.
+/// Shrinkages against each other: the first is kept unless another is better by more than its error.
 #[derive(Default)]
 struct Contest {
     first: Option<Tried>,
@@ -126,7 +125,7 @@ impl Contest {
     fn winner(self) -> Option<Tried> {
         let first = self.first?;
         Some(match self.best {
-            Some(best) if best.calibrated.gain_over(&first.calibrated).beats_luck_of_five() => best,
+            Some(best) if best.calibrated.gain_over(&first.calibrated).beats_chance() => best,
             _ => first,
         })
     }
