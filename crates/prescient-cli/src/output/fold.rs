@@ -119,7 +119,7 @@ impl Table {
     fn is_words(&self, lines: &[&str], column: usize) -> bool {
         let cells: Vec<String> = lines.iter().map(|line| self.cell(line, column)).collect();
         cells.iter().all(|cell| !cell.starts_with(' ') || cell.trim().is_empty())
-            && cells.iter().any(|cell| cell.ends_with(' '))
+            && cells.iter().any(|cell| cell.ends_with(' ') && !cell.trim().is_empty())
     }
 }
 
