@@ -4,14 +4,13 @@
 mod command;
 #[path = "../../prescient/tests/common/mod.rs"]
 mod common;
+mod small_shop;
 
 use command::prescient;
 use prescient::Project;
-use prescient::extractor::{ExtractorKind, SmallCnn};
 use prescient::learner::Silent;
-use prescient::project::{ClassTable, Settings};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -26,18 +25,9 @@ struct Place(TempDir);
 impl Place {
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
-        let extractor = ExtractorKind::SmallCnn(SmallCnn { features: 16, width: 4 });
-        let settings = Settings { size: 32, ..Settings::new(extractor) };
-        let table = ClassTable::parse(TABLE.as_bytes(), Path::new("classes.csv")).unwrap();
-        Project::create(place.path("shop"), &table, settings, tch::Device::Cpu).unwrap();
+        small_shop::create(place.path("shop"), TABLE);
         common::drawn_photos(&place.path("drawn"), &CLASSES, 16, 1);
-        for (month, class, range) in [
-            ("month_01", "lion", 0..10),
-            ("month_01", "bison", 0..10),
-            ("month_01", "tiger", 0..6),
-            ("month_02", "lion", 10..12),
-            ("month_02", "ox", 0..6),
-        ] {
+        for (month, class, range) in small_shop::MONTHS {
             place.copy(month, class, range);
         }
         place

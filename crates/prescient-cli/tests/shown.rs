@@ -5,14 +5,12 @@
 #[path = "../../prescient/tests/common/mod.rs"]
 mod common;
 mod screen;
+mod small_shop;
 
-use prescient::Project;
-use prescient::extractor::{ExtractorKind, SmallCnn};
-use prescient::project::{ClassTable, Settings};
 use regex::{Captures, Regex};
 use screen::on_a_terminal;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
@@ -137,17 +135,8 @@ impl Place {
         place.copy("photos/train/bison/3.png", "new/b.png");
         std::fs::create_dir_all(place.path("inbox")).unwrap();
 
-        let extractor = ExtractorKind::SmallCnn(SmallCnn { features: 16, width: 4 });
-        let settings = Settings { size: 32, ..Settings::new(extractor) };
-        let table = ClassTable::parse(TABLE.as_bytes(), Path::new("classes.csv")).unwrap();
-        Project::create(place.path("shop"), &table, settings, tch::Device::Cpu).unwrap();
-        for (month, class, range) in [
-            ("month_01", "lion", 0..10),
-            ("month_01", "bison", 0..10),
-            ("month_01", "tiger", 0..6),
-            ("month_02", "lion", 10..12),
-            ("month_02", "ox", 0..6),
-        ] {
+        small_shop::create(place.path("shop"), TABLE);
+        for (month, class, range) in small_shop::MONTHS {
             for number in range {
                 place.copy(&format!("photos/train/{class}/{number}.png"), &format!("{month}/{class}/{number}.png"));
             }
