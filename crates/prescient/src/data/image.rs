@@ -8,7 +8,8 @@ use crate::error::DataError;
 use bytes::Bytes;
 use image::error::{LimitError, LimitErrorKind};
 use image::metadata::Orientation;
-use image::{DynamicImage, ImageDecoder, ImageError, ImageReader, ImageResult, Limits, RgbImage};
+use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, ImageResult, Limits, RgbImage};
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::{BufRead, Cursor, Seek};
@@ -151,13 +152,18 @@ fn upright(bytes: &[u8]) -> ImageResult<(DynamicImage, Option<MutexGuard<'static
     let mut limits = Limits::default();
     limits.max_alloc = Some(LARGEST);
     reader.limits(limits);
+    // Asking how to turn a JPEG parses its header once more; without this word in it there is nothing to find.
+    let never_turned = reader.format() == Some(ImageFormat::Jpeg) && memmem::find(bytes, b"Exif").is_none();
     let mut decoder = reader.into_decoder()?;
     if decoder.total_bytes() > LARGEST {
         return Err(ImageError::Limits(LimitError::from_kind(LimitErrorKind::InsufficientMemory)));
     }
     let alone = (decoder.total_bytes() > LARGE).then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
-    // Where it cannot be read there is none.
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let orientation = match never_turned {
+        true => Orientation::NoTransforms,
+        // Where it cannot be read there is none.
+        false => decoder.orientation().unwrap_or(Orientation::NoTransforms),
+    };
     let mut image = DynamicImage::from_decoder(decoder)?;
     image.apply_orientation(orientation);
     Ok((image, alone))
