@@ -25,6 +25,7 @@ mod share;
 mod stand_ins;
 mod sums;
 mod temperature;
+mod worlds;
 
 pub use fit::{Fitted, fit, fit_as};
 pub use information::Information;

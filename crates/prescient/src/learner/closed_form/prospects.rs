@@ -1,29 +1,31 @@
-//! What photos would be worth, class by class: played through with the errors that the fit has found.
+//! What photos would be worth, class by class: played through with real photos of classes that have some.
 //!
 //! ```text
-//! true mean        m_c = μ_c + e_c,                ‖e_c‖² ≈ noise / known_c      a ghost's as another ghost misses
-//! photo            z   = m_c + ρ                   ρ: how a photo of some class lies around its mean
-//! with k photos    μ_c′ = (known_c μ_c + Σ z_i) / (known_c + k)
-//! gain             accuracy over all classes with μ_c′, less that with μ_c
+//! a seen class c is taken away:  covariance without its fold, every ghost g without it
+//! a photo of c:                  x = g_c + miss_c + ρ                   miss_c: how far its ghost misses, ρ: how a photo lies
+//! as one of an unseen class u:   z = g_u + √doubt_u · miss_c + ρ        u misses as c does, further where it is unlike all others
+//! with k photos                  μ_u = (κ g_u + Σ z_i) / (κ + k)        the z_i are other photos of c
+//! gain                           photos z named right with μ_u, less those named right with g_u
 //! ```
 //!
-//! `known_c` counts photos, and a description as κ of them: fewer where the description is unlike those of all photographed
-//! classes, or where it was seen to mislead. So a class is worth photographing if it is uncertain, if it is near others, or both.
+//! A class that has photos is asked about photos that are left out one by one. More photos make it better as they made the
+//! players better: errors fall with `1 / (κ + n)`. What one class wins from others, or loses to them, is not counted.
 
+use super::covariance::Covariance;
 use super::fit::Fitted;
 use super::ghosts::Ghosts;
 use super::information::{COMMON, Information};
-use super::sums::Sums;
-use crate::engine::with_seed;
+use super::sums::{FOLDS, Sums, fold};
+use super::worlds::{Answers, Played, World, sum};
 use crate::error::LearnError;
-use tch::{Device, Kind, Tensor, no_grad};
+use tch::{Kind, Tensor, no_grad};
 
 /// Numbers of photos that are tried.
 pub const MORE: [usize; 6] = [1, 2, 5, 10, 20, 40];
-/// Photos that are asked about, of all classes together, about.
-const PHOTOS: usize = 4000;
-/// How often each number of photos is drawn.
-const DRAWS: usize = 12;
+/// Scores that are looked at, about: with very many classes, fewer photos.
+const MOST_SCORES: usize = 200_000_000;
+/// No photos, then [`MORE`].
+pub(super) const STEPS: usize = MORE.len() + 1;
 
 /// What photos of a class would be worth.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,47 +48,45 @@ pub struct Prospect {
 pub fn prospects(sums: &Sums, information: &Information, fitted: &Fitted) -> Result<Option<Vec<Prospect>>, LearnError> {
     no_grad(|| {
         let Some(stage) = Stage::new(sums, information, fitted)? else { return Ok(None) };
-        with_seed(1, || stage.play().map(Some))
+        let mut seen = Vec::new();
+        let mut tally = Tally::new(stage.unseen());
+        for (covariance, classes) in stage.folds(sums) {
+            let whitening = covariance.whitening(fitted.worth.shrinkage)?;
+            let means = whitening.apply(&stage.means);
+            let ghosts = stage.ghosts.seen_from(&means);
+            for class in classes {
+                let world = World::without(&stage, &ghosts, &means, class);
+                let photos = whitening.apply(&stage.sample(sums, class));
+                seen.push((class, world.itself(&stage, &photos)?));
+                if photos.size()[0] >= 2 {
+                    tally.add(world.play(&stage, &photos)?);
+                }
+            }
+        }
+        seen.sort_by_key(|(class, _)| *class);
+        Ok((tally.players > 0.0).then(|| stage.prospects(&seen, &tally)))
     })
 }
 
-/// Scores with which a class cannot win.
-fn without(scores: &Tensor, class: usize) -> Tensor {
-    scores.index_fill(1, &Tensor::from_slice(&[class as i64]), f64::NEG_INFINITY)
-}
-
-/// All classes, those with photos first, in whitened space around the middle of those.
-struct Stage {
+/// What is the same whoever plays.
+pub(super) struct Stage {
+    /// Of all classes, those with photos first.
     names: Vec<String>,
-    photos: Vec<u64>,
+    /// `n_c` of those with photos.
+    pub(super) counts: Vec<f64>,
+    /// Of those with photos, `[seen, width]`.
+    means: Tensor,
+    pub(super) ghosts: Ghosts,
+    pub(super) kappa: f64,
     noise: f64,
     /// How much of how uncertain a class is speaks for it.
     lean: f64,
-    /// `[classes, width]`, as they are answered with.
-    means: Tensor,
-    /// What the classifier takes each to be known by.
-    known: Vec<f64>,
-    /// Where each is expected to be, `[classes, width]`, and how well that is known.
-    expected: Tensor,
-    believed: Vec<f64>,
-    doubt: Vec<f64>,
-    /// How photos lie around the means of their classes, `[sample, width]`.
-    around: Tensor,
-    /// How ghosts miss, `[seen, width]`, of mean square `noise`.
-    misses: Tensor,
-}
-
-fn squared(rows: &Tensor) -> Tensor {
-    rows.square().sum_dim_intlist([1i64].as_slice(), false, Kind::Float)
-}
-
-fn scaled(rows: &Tensor, square: f64) -> Tensor {
-    let mean = squared(rows).mean(Kind::Float).double_value(&[]);
-    rows * (square / mean.max(1e-12)).sqrt()
-}
-
-fn column(values: &[f64]) -> Tensor {
-    Tensor::from_slice(values).to_kind(Kind::Float).unsqueeze(1)
+    /// How uncertain each ghost is over the mean: 1 is as usual.
+    pub(super) doubt: Vec<f64>,
+    /// Whether classes without photos are answered with today.
+    pub(super) guesses: bool,
+    /// Photos that each class plays with, at most.
+    each: usize,
 }
 
 impl Stage {
@@ -95,166 +95,143 @@ impl Stage {
         let seen: Vec<&str> = sums.classes().keys().map(String::as_str).collect();
         let is_unseen = |name: &&str| !sums.classes().contains_key(*name);
         let unseen: Vec<&str> = information.names().iter().map(String::as_str).filter(is_unseen).collect();
-        let noise = fitted.noise;
         let likenesses = information.likenesses(&seen, &unseen);
-        let whitened = means.matmul(&fitted.whiten);
-        let ghosts = Ghosts::new(&likenesses, &whitened, &counts, noise)?;
-        let middle = fitted.centre.unsqueeze(0).matmul(&fitted.whiten);
-        let photos = Vec::<f64>::try_from(&counts)?;
+        let ghosts = Ghosts::new(&likenesses, &means.matmul(&fitted.whiten), &counts, fitted.noise)?;
 
         // How uncertain the regression is of each ghost, over its mean for classes that it was tried on.
         let alone = ghosts.inverse.diagonal(0, 0, 1).reciprocal();
         let doubt_of_seen = Vec::<f64>::try_from(&alone - (counts.reciprocal() * kappa + 1.0) * ghosts.ridge)?;
         let mean = (doubt_of_seen.iter().sum::<f64>() / seen.len() as f64).max(1e-9);
-        let explained = (&ghosts.shares * &likenesses.unseen).sum_dim_intlist([1i64].as_slice(), false, Kind::Double);
+        let explained = sum(&(&ghosts.shares * &likenesses.unseen));
         let doubt_of_unseen = Vec::<f64>::try_from(explained.neg() + (COMMON + 1.0))?;
-        let misses =
-            Vec::<f64>::try_from(ghosts.misses.square().sum_dim_intlist([1i64].as_slice(), false, Kind::Double))?;
-        // A description that was seen to mislead is believed less: half what ghosts miss on average, half what this one missed.
-        let doubt = misses.iter().zip(&photos).map(|(miss, photos)| {
-            let own = (miss - noise / photos).max(0.0) * kappa / noise;
-            0.5 + 0.5 * own
-        });
-        let doubt: Vec<f64> =
-            doubt.chain(doubt_of_unseen.iter().map(|doubt| (doubt / mean).clamp(0.25, 4.0))).collect();
-        let photos: Vec<f64> = photos.into_iter().chain(unseen.iter().map(|_| 0.0)).collect();
-        let known: Vec<f64> = photos.iter().map(|photos| photos + kappa).collect();
-        let believed: Vec<f64> = photos.iter().zip(&doubt).map(|(photos, doubt)| photos + kappa / doubt).collect();
-
-        let prior = Tensor::cat(&[&ghosts.left_out, &ghosts.unseen], 0);
-        let shown = Tensor::cat(&[&whitened, &ghosts.unseen], 0);
-        let between = |weights: Vec<f64>| {
-            let weight = Tensor::from_slice(&weights).unsqueeze(1);
-            (&prior * &weight + &shown * (weight.neg() + 1.0) - &middle).to_kind(Kind::Float)
-        };
-        let share =
-            |known: &[f64]| photos.iter().zip(known).map(|(photos, known)| 1.0 - photos / known).collect::<Vec<f64>>();
-        let (means, expected) = (between(share(&known)), between(share(&believed)));
-
-        let mut around = Vec::new();
-        for (row, class) in sums.classes().values().enumerate().filter(|(_, class)| class.count >= 2) {
-            let values: Vec<f32> = class.sample.values().flatten().copied().collect();
-            let sample = Tensor::from_slice(&values).to_kind(Kind::Double).reshape([class.sample.len() as i64, -1]);
-            around.push(sample.matmul(&fitted.whiten) - whitened.get(row as i64).unsqueeze(0));
-        }
-        if around.is_empty() {
-            return Ok(None);
-        }
-        let around = scaled(&Tensor::cat(&around, 0).to_kind(Kind::Float), noise);
-        let misses = scaled(&ghosts.misses.to_kind(Kind::Float), noise);
-        let names = seen.iter().chain(&unseen).map(|name| (*name).to_owned()).collect();
+        let doubt = seen.iter().map(|_| 1.0).chain(doubt_of_unseen.iter().map(|doubt| (doubt / mean).clamp(0.25, 4.0)));
+        let scores = ((seen.len() + unseen.len()) * unseen.len().max(1) * seen.len()).max(1);
         Ok(Some(Self {
-            names,
-            photos: photos.into_iter().map(|photos| photos as u64).collect(),
-            noise,
-            lean: fitted.worth.offset,
+            counts: Vec::<f64>::try_from(&counts)?,
             means,
-            known,
-            expected,
-            believed,
-            doubt,
-            around,
-            misses,
+            ghosts,
+            kappa,
+            noise: fitted.noise,
+            lean: fitted.worth.offset,
+            doubt: doubt.collect(),
+            guesses: fitted.guesses(),
+            each: (MOST_SCORES / scores).clamp(2, usize::MAX),
+            names: seen.iter().chain(&unseen).map(|name| (*name).to_owned()).collect(),
         }))
     }
 
-    /// Rows of `from`, drawn at random.
-    fn drawn(from: &Tensor, count: usize) -> Tensor {
-        let places = Tensor::randint(from.size()[0], [count as i64], (Kind::Int64, Device::Cpu));
-        from.index_select(0, &places)
+    pub(super) fn seen(&self) -> usize {
+        self.counts.len()
     }
 
-    /// Where the mean of a class may be: `count` draws, `[count, width]`.
-    fn places(&self, class: usize, count: usize) -> Tensor {
-        let from = if self.photos[class] == 0 { &self.misses } else { &self.around };
-        self.expected.get(class as i64).unsqueeze(0) + Self::drawn(from, count) / self.believed[class].sqrt()
+    fn unseen(&self) -> usize {
+        self.names.len() - self.seen()
+    }
+
+    /// The classes with photos fold by fold, each with the covariance of the others where that still says enough.
+    fn folds(&self, sums: &Sums) -> Vec<(Covariance, Vec<usize>)> {
+        let whole = Covariance::new(sums, &self.means, None).freedom;
+        let classes = |place: usize| (0..self.seen()).filter(|&class| fold(&self.names[class]) == place).collect();
+        let folds = (0..FOLDS).map(|place| (place, classes(place))).filter(|(_, of): &(_, Vec<usize>)| !of.is_empty());
+        let covariance = |place: usize| {
+            let without = Covariance::new(sums, &self.means, Some(place));
+            if without.freedom >= 0.5 * whole { without } else { Covariance::new(sums, &self.means, None) }
+        };
+        folds.map(|(place, of)| (covariance(place), of)).collect()
+    }
+
+    /// Features of a class, `[sample, width]`.
+    fn sample(&self, sums: &Sums, class: usize) -> Tensor {
+        let sample = &sums.classes()[&self.names[class]].sample;
+        let values: Vec<f32> = sample.values().take(self.each).flatten().copied().collect();
+        Tensor::from_slice(&values).to_kind(Kind::Double).reshape([-1, sums.width() as i64])
     }
 
     /// What is added to a score, for a class that is known so well.
-    fn lift(&self, known: f64) -> f64 {
+    pub(super) fn lift(&self, known: f64) -> f64 {
         self.lean * 0.5 * self.noise / known.max(1e-3)
     }
 
-    /// The same for all classes as they are.
-    fn lifts(&self) -> Vec<f64> {
-        self.known.iter().map(|&known| self.lift(known)).collect()
+    fn prospects(&self, seen: &[(usize, Answers)], tally: &Tally) -> Vec<Prospect> {
+        let classes = self.names.len() as f64;
+        let worth = tally.worth_of_knowing(self.kappa);
+        let gained = |from: f64, to: f64| worth * (1.0 / (self.kappa + from) - 1.0 / (self.kappa + to));
+        let missed = seen.iter().map(|(_, answers)| 1.0 - answers.right()).sum::<f64>() / seen.len() as f64;
+        let of_seen = seen.iter().map(|(class, answers)| {
+            let (photos, right) = (self.counts[*class], answers.right());
+            // Where others are often mistaken for it, or it for others, there is more to win; never more than all.
+            let share = (1.0 - right) / missed.max(1e-9);
+            let gain = |more: &usize| (share * gained(photos, photos + *more as f64)).min(1.0 - right) / classes;
+            self.prospect(*class, answers, MORE.iter().map(gain).collect())
+        });
+        let of_unseen = (0..self.unseen()).map(|place| {
+            let gain = |(place_of_more, &more): (usize, &usize)| {
+                let (step, more) = (place_of_more + 1, more as f64);
+                // Beyond what there were photos to play with, as far as errors fall.
+                let beyond = gained(tally.photos(step).min(more), more);
+                ((tally.right(step, place) + beyond).min(1.0) - tally.right(0, place)) / classes
+            };
+            let gains = MORE.iter().enumerate().map(gain).collect();
+            self.prospect(self.seen() + place, &tally.answers[place], gains)
+        });
+        of_seen.chain(of_unseen).collect()
     }
 
-    /// The scores of photos `[photos, width]` for classes with these means and lifts, `[photos, classes]`.
-    fn scores(photos: &Tensor, means: &Tensor, lifts: &[f64]) -> Tensor {
-        photos.matmul(&means.tr()) - (squared(means) * 0.5).unsqueeze(0) + column(lifts).tr()
-    }
-
-    fn play(&self) -> Result<Vec<Prospect>, LearnError> {
-        let classes = self.names.len();
-        let each = (PHOTOS / classes).clamp(4, 64);
-        let photos: Vec<Tensor> =
-            (0..classes).map(|class| self.places(class, each) + Self::drawn(&self.around, each)).collect();
-        let photos = Tensor::cat(&photos, 0);
-        let scores = Self::scores(&photos, &self.means, &self.lifts());
-        let answers = Vec::<i64>::try_from(scores.argmax(1, false))?;
-        let truth: Vec<i64> = (0..classes * each).map(|place| (place / each) as i64).collect();
-        let truth = Tensor::from_slice(&truth);
-        let mut found = Vec::with_capacity(classes);
-        for class in 0..classes {
-            // Photos of other classes that are named right unless this class takes them.
-            let others = without(&scores, class);
-            let (best, answer) = others.max_dim(1, false);
-            let right = answer.eq_tensor(&truth);
-            let at_stake = right.nonzero().squeeze_dim(1);
-            let (at_stake, best) = (photos.index_select(0, &at_stake), best.index_select(0, &at_stake));
-            let gains = self.gains(class, each, (&at_stake, &best));
-            let of_class = &answers[class * each..(class + 1) * each];
-            found.push(Prospect {
-                class: self.names[class].clone(),
-                photos: self.photos[class],
-                right: of_class.iter().filter(|answer| **answer as usize == class).count() as f64 / each as f64,
-                gains: gains.into_iter().map(|gain| gain / (classes * each) as f64).collect(),
-                taken_for: self.taken_for(class, of_class),
-                doubt: self.doubt[class].sqrt(),
-            });
+    fn prospect(&self, class: usize, answers: &Answers, gains: Vec<f64>) -> Prospect {
+        Prospect {
+            class: self.names[class].clone(),
+            photos: self.counts.get(class).map_or(0, |count| *count as u64),
+            right: answers.right(),
+            gains,
+            taken_for: answers.most_often().map(|(other, share)| (self.names[other].clone(), share)).collect(),
+            doubt: self.doubt[class].sqrt(),
         }
-        Ok(found)
+    }
+}
+
+/// What all players came to: a class without photos that is given none of them, then each of [`MORE`].
+struct Tally {
+    players: f64,
+    /// Photos that were given at each step, over all players: a class with few photos cannot play one with many.
+    photos: [f64; STEPS],
+    /// Shares of the players' own photos that were named right.
+    own: [f64; STEPS],
+    /// The same for each class without photos that they played.
+    unseen: Vec<[f64; STEPS]>,
+    answers: Vec<Answers>,
+}
+
+impl Tally {
+    fn new(unseen: usize) -> Self {
+        let answers = (0..unseen).map(|_| Answers::default()).collect();
+        Self { players: 0.0, photos: [0.0; STEPS], own: [0.0; STEPS], unseen: vec![[0.0; STEPS]; unseen], answers }
     }
 
-    /// How many more photos are named right once a class has more photos, for each of [`MORE`]: the mean over draws. `at_stake` are
-    /// photos of other classes that it could take, with the best score of other classes for each.
-    fn gains(&self, class: usize, each: usize, (at_stake, best): (&Tensor, &Tensor)) -> Vec<f64> {
-        let places = self.places(class, DRAWS);
-        // Photos of its own, around where it is in each draw: `[draws, each, width]`.
-        let own = Self::drawn(&self.around, DRAWS * each).reshape([DRAWS as i64, each as i64, -1]);
-        let own = own + places.unsqueeze(1);
-        let all = own.reshape([(DRAWS * each) as i64, -1]);
-        let best_of_others =
-            without(&Self::scores(&all, &self.means, &self.lifts()), class).amax([1i64].as_slice(), false);
-        let best_of_others = best_of_others.reshape([DRAWS as i64, each as i64]);
-        let right = |means: &Tensor, known: f64| {
-            let lift = self.lift(known);
-            let lengths = squared(means) * 0.5;
-            let mine = own.matmul(&means.unsqueeze(2)).squeeze_dim(2) - lengths.unsqueeze(1) + lift;
-            let won = mine.gt_tensor(&best_of_others).sum(Kind::Double).double_value(&[]);
-            let taken = Self::scores(at_stake, means, &[lift; DRAWS]).gt_tensor(&best.unsqueeze(1));
-            (won - taken.sum(Kind::Double).double_value(&[])) / DRAWS as f64
-        };
-        let (mean, known) = (self.means.get(class as i64).unsqueeze(0), self.known[class]);
-        let now = right(&mean.repeat([DRAWS as i64, 1]), known);
-        let with = |more: usize| {
-            let brought = Self::drawn(&self.around, DRAWS * more).reshape([DRAWS as i64, more as i64, -1]);
-            let sum = brought.sum_dim_intlist([1i64].as_slice(), false, Kind::Float) + &places * more as f64;
-            let total = known + more as f64;
-            right(&((&mean * known + sum) / total), total) - now
-        };
-        MORE.iter().map(|&more| with(more)).collect()
-    }
-
-    fn taken_for(&self, class: usize, answers: &[i64]) -> Vec<(String, f64)> {
-        let mut counts = std::collections::BTreeMap::new();
-        for &answer in answers.iter().filter(|answer| **answer as usize != class) {
-            *counts.entry(answer).or_insert(0usize) += 1;
+    fn add(&mut self, played: Played) {
+        self.players += 1.0;
+        for step in 0..STEPS {
+            self.photos[step] += played.photos[step] as f64;
+            self.own[step] += played.own[step];
+            self.unseen.iter_mut().zip(&played.unseen).for_each(|(sum, played)| sum[step] += played[step]);
         }
-        let mut counts: Vec<(i64, usize)> = counts.into_iter().collect();
-        counts.sort_by_key(|(answer, count)| (std::cmp::Reverse(*count), *answer));
-        let share = |count: usize| count as f64 / answers.len() as f64;
-        counts.into_iter().take(3).map(|(answer, count)| (self.names[answer as usize].clone(), share(count))).collect()
+        self.answers.iter_mut().zip(played.answers).for_each(|(all, played)| all.join(played));
+    }
+
+    fn photos(&self, step: usize) -> f64 {
+        self.photos[step] / self.players
+    }
+
+    fn right(&self, step: usize, unseen: usize) -> f64 {
+        self.unseen[unseen][step] / self.players
+    }
+
+    /// `b` where errors are `a + b / (κ + n)`, by the two largest numbers of photos that were played.
+    fn worth_of_knowing(&self, kappa: f64) -> f64 {
+        let last = STEPS - 1;
+        let before = (0..last).rev().find(|&step| self.photos(step) < self.photos(last) - 0.5);
+        before.map_or(0.0, |before| {
+            let known = |step: usize| 1.0 / (kappa + self.photos(step));
+            ((self.own[last] - self.own[before]) / self.players / (known(before) - known(last))).max(0.0)
+        })
     }
 }

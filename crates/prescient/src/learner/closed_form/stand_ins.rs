@@ -106,7 +106,7 @@ pub(super) fn stand_ins(
 }
 
 /// For each feature the sum of the `photos` that follow it, round the circle, and how many they are: never the feature itself.
-fn following(sample: &Tensor, photos: usize) -> (Tensor, usize) {
+pub(super) fn following(sample: &Tensor, photos: usize) -> (Tensor, usize) {
     let rows = sample.size()[0];
     let photos = photos.min(rows as usize - 1);
     let mut sum = sample.zeros_like();
