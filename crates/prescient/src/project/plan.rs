@@ -79,13 +79,16 @@ impl Planned {
         if let Some(like) = misleads_to {
             why.push(format!("its description leads to {like}"));
         }
-        let often: Vec<String> = taken_for
-            .iter()
-            .filter(|(_, share)| *share >= 0.1)
-            .map(|(other, share)| format!("{other} ({:.0} %)", 100.0 * share))
-            .collect();
+        let often = |(other, share): &(String, Option<f64>)| match share {
+            Some(share) if *share >= 0.1 => Some(format!("{other} ({:.0} %)", 100.0 * share)),
+            _ => None,
+        };
+        let often: Vec<String> = taken_for.iter().filter_map(often).collect();
         if !often.is_empty() {
             why.push(format!("taken for {}", often.join(", ")));
+        }
+        if let [(near, None)] = taken_for.as_slice() {
+            why.push(format!("described most like {near}"));
         }
         Self {
             class,

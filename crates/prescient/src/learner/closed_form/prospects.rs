@@ -1,29 +1,30 @@
 //! What photos would be worth, class by class: played through with real photos of classes that have some.
 //!
 //! ```text
-//! a seen class c is taken away:  covariance without its fold, every ghost g without it
-//! a photo of c:                  x = g_c + miss_c + ρ                   miss_c: how far its ghost misses, ρ: how a photo lies
-//! as one of an unseen class u:   z = g_u + √doubt_u · miss_c + ρ        u misses as c does, further where it is unlike all others
-//! with k photos                  μ_u = (κ g_u + Σ z_i) / (κ + k)        the z_i are other photos of c
-//! gain                           photos z named right with μ_u, less those named right with g_u
+//! a seen class c is taken away:  covariance without its fold, every ghost without it
+//! with k of its photos back:     μ_c = (κ g_c + Σ x_i) / (κ + k)          right(k): how often its other photos are named right
+//! an unseen class u:             gain = doubt_u · (right(k) − right(0))    by the mean of right over all c
+//! a seen class:                  gain = b / (κ + n) − b / (κ + n + k)      as far as errors fall with photos
 //! ```
 //!
-//! A class that has photos is asked about photos that are left out one by one. More photos make it better as they made the
-//! players better: errors fall with `1 / (κ + n)`. What one class wins from others, or loses to them, is not counted.
+//! `doubt_u` is how uncertain the regression is of a ghost, over the mean: large where a description is unlike those of all photographed
+//! classes. A play of each unseen class by itself, with the errors of seen ones, was tried: it orders classes no better than chance.
+//! What one class wins from others, or loses to them, is not counted.
 
 use super::covariance::Covariance;
 use super::fit::Fitted;
 use super::ghosts::Ghosts;
 use super::information::{COMMON, Information};
 use super::sums::{FOLDS, Sums, fold};
-use super::worlds::{Answers, Played, World, sum};
+use super::worlds::{Answers, World, sum};
 use crate::error::LearnError;
+use std::collections::BTreeMap;
 use tch::{Kind, Tensor, no_grad};
 
 /// Numbers of photos that are tried.
 pub const MORE: [usize; 6] = [1, 2, 5, 10, 20, 40];
-/// Scores that are looked at, about: with very many classes, fewer photos.
-const MOST_SCORES: usize = 200_000_000;
+/// Classes that play, at most: with very many the others are taken to be like them.
+const MOST: usize = 100;
 /// No photos, then [`MORE`].
 pub(super) const STEPS: usize = MORE.len() + 1;
 
@@ -38,9 +39,9 @@ pub struct Prospect {
     pub right: f64,
     /// For each of [`MORE`]: by how much the accuracy over all classes is expected to rise.
     pub gains: Vec<f64>,
-    /// What its photos are taken for, and how often: the first few.
-    pub taken_for: Vec<(String, f64)>,
-    /// How far its ghost is expected to miss, over how far ghosts miss on average; 1 for a class that has many photos.
+    /// What its photos are taken for, and how often: the first few. Of a class without photos the class that its ghost is nearest to.
+    pub taken_for: Vec<(String, Option<f64>)>,
+    /// How uncertain its ghost is, over the mean of all classes without photos; 1 for a class that has photos.
     pub doubt: f64,
 }
 
@@ -48,23 +49,25 @@ pub struct Prospect {
 pub fn prospects(sums: &Sums, information: &Information, fitted: &Fitted) -> Result<Option<Vec<Prospect>>, LearnError> {
     no_grad(|| {
         let Some(stage) = Stage::new(sums, information, fitted)? else { return Ok(None) };
-        let mut seen = Vec::new();
-        let mut tally = Tally::new(stage.unseen());
+        let (mut seen, mut curve) = (BTreeMap::new(), Curve::default());
+        let step = stage.seen().div_ceil(MOST);
         for (covariance, classes) in stage.folds(sums) {
             let whitening = covariance.whitening(fitted.worth.shrinkage)?;
             let means = whitening.apply(&stage.means);
             let ghosts = stage.ghosts.seen_from(&means);
-            for class in classes {
+            for class in classes.into_iter().filter(|class| class % step == 0) {
                 let world = World::without(&stage, &ghosts, &means, class);
                 let photos = whitening.apply(&stage.sample(sums, class));
-                seen.push((class, world.itself(&stage, &photos)?));
+                seen.insert(class, world.left_out(&stage, &photos)?);
                 if photos.size()[0] >= 2 {
-                    tally.add(world.play(&stage, &photos)?);
+                    curve.add(world.returning(&stage, &photos));
                 }
             }
         }
-        seen.sort_by_key(|(class, _)| *class);
-        Ok((tally.players > 0.0).then(|| stage.prospects(&seen, &tally)))
+        if curve.players == 0.0 {
+            return Ok(None);
+        }
+        stage.prospects(&seen, &curve).map(Some)
     })
 }
 
@@ -81,12 +84,10 @@ pub(super) struct Stage {
     noise: f64,
     /// How much of how uncertain a class is speaks for it.
     lean: f64,
-    /// How uncertain each ghost is over the mean: 1 is as usual.
-    pub(super) doubt: Vec<f64>,
+    /// How uncertain each class is, over the mean of those without photos.
+    doubt: Vec<f64>,
     /// Whether classes without photos are answered with today.
     pub(super) guesses: bool,
-    /// Photos that each class plays with, at most.
-    each: usize,
 }
 
 impl Stage {
@@ -98,14 +99,10 @@ impl Stage {
         let likenesses = information.likenesses(&seen, &unseen);
         let ghosts = Ghosts::new(&likenesses, &means.matmul(&fitted.whiten), &counts, fitted.noise)?;
 
-        // How uncertain the regression is of each ghost, over its mean for classes that it was tried on.
-        let alone = ghosts.inverse.diagonal(0, 0, 1).reciprocal();
-        let doubt_of_seen = Vec::<f64>::try_from(&alone - (counts.reciprocal() * kappa + 1.0) * ghosts.ridge)?;
-        let mean = (doubt_of_seen.iter().sum::<f64>() / seen.len() as f64).max(1e-9);
-        let explained = sum(&(&ghosts.shares * &likenesses.unseen));
-        let doubt_of_unseen = Vec::<f64>::try_from(explained.neg() + (COMMON + 1.0))?;
-        let doubt = seen.iter().map(|_| 1.0).chain(doubt_of_unseen.iter().map(|doubt| (doubt / mean).clamp(0.25, 4.0)));
-        let scores = ((seen.len() + unseen.len()) * unseen.len().max(1) * seen.len()).max(1);
+        // How uncertain the regression is of each ghost.
+        let doubt = Vec::<f64>::try_from(sum(&(&ghosts.shares * &likenesses.unseen)).neg() + (COMMON + 1.0))?;
+        let mean = (doubt.iter().sum::<f64>() / unseen.len().max(1) as f64).max(1e-9);
+        let doubt = seen.iter().map(|_| 1.0).chain(doubt.iter().map(|doubt| doubt / mean));
         Ok(Some(Self {
             counts: Vec::<f64>::try_from(&counts)?,
             means,
@@ -115,7 +112,6 @@ impl Stage {
             lean: fitted.worth.offset,
             doubt: doubt.collect(),
             guesses: fitted.guesses(),
-            each: (MOST_SCORES / scores).clamp(2, usize::MAX),
             names: seen.iter().chain(&unseen).map(|name| (*name).to_owned()).collect(),
         }))
     }
@@ -124,7 +120,7 @@ impl Stage {
         self.counts.len()
     }
 
-    fn unseen(&self) -> usize {
+    pub(super) fn unseen(&self) -> usize {
         self.names.len() - self.seen()
     }
 
@@ -143,7 +139,7 @@ impl Stage {
     /// Features of a class, `[sample, width]`.
     fn sample(&self, sums: &Sums, class: usize) -> Tensor {
         let sample = &sums.classes()[&self.names[class]].sample;
-        let values: Vec<f32> = sample.values().take(self.each).flatten().copied().collect();
+        let values: Vec<f32> = sample.values().flatten().copied().collect();
         Tensor::from_slice(&values).to_kind(Kind::Double).reshape([-1, sums.width() as i64])
     }
 
@@ -152,77 +148,85 @@ impl Stage {
         self.lean * 0.5 * self.noise / known.max(1e-3)
     }
 
-    fn prospects(&self, seen: &[(usize, Answers)], tally: &Tally) -> Vec<Prospect> {
+    fn prospects(&self, seen: &BTreeMap<usize, Answers>, curve: &Curve) -> Result<Vec<Prospect>, LearnError> {
         let classes = self.names.len() as f64;
-        let worth = tally.worth_of_knowing(self.kappa);
+        let worth = curve.worth_of_knowing(self.kappa);
         let gained = |from: f64, to: f64| worth * (1.0 / (self.kappa + from) - 1.0 / (self.kappa + to));
-        let missed = seen.iter().map(|(_, answers)| 1.0 - answers.right()).sum::<f64>() / seen.len() as f64;
-        let of_seen = seen.iter().map(|(class, answers)| {
-            let (photos, right) = (self.counts[*class], answers.right());
+        let missed = seen.values().map(|answers| 1.0 - answers.right()).sum::<f64>() / seen.len() as f64;
+        let of_seen = self.counts.iter().enumerate().map(|(class, &photos)| {
+            let answers = seen.get(&class);
+            let right = answers.map_or(1.0 - missed, Answers::right);
             // Where others are often mistaken for it, or it for others, there is more to win; never more than all.
             let share = (1.0 - right) / missed.max(1e-9);
             let gain = |more: &usize| (share * gained(photos, photos + *more as f64)).min(1.0 - right) / classes;
-            self.prospect(*class, answers, MORE.iter().map(gain).collect())
+            let often = answers.into_iter().flat_map(Answers::most_often);
+            let often = often.map(|(other, share)| (self.names[other].clone(), Some(share))).collect();
+            Prospect { right, ..self.prospect(class, MORE.iter().map(gain).collect(), often) }
         });
-        let of_unseen = (0..self.unseen()).map(|place| {
-            let gain = |(place_of_more, &more): (usize, &usize)| {
-                let (step, more) = (place_of_more + 1, more as f64);
+        let mut found: Vec<Prospect> = of_seen.collect();
+        let nearest = self.nearest_to_ghosts()?;
+        for (place, near) in nearest.into_iter().enumerate() {
+            let class = self.seen() + place;
+            let doubt = self.doubt[class];
+            let right = if self.guesses { (curve.right(0) / doubt).min(1.0) } else { 0.0 };
+            let gain = |(place, &more): (usize, &usize)| {
+                let (step, more) = (place + 1, more as f64);
                 // Beyond what there were photos to play with, as far as errors fall.
-                let beyond = gained(tally.photos(step).min(more), more);
-                ((tally.right(step, place) + beyond).min(1.0) - tally.right(0, place)) / classes
+                let with = curve.right(step) + gained(curve.photos(step).min(more), more);
+                (doubt * (with - curve.right(0))).min(1.0 - right) / classes
             };
             let gains = MORE.iter().enumerate().map(gain).collect();
-            self.prospect(self.seen() + place, &tally.answers[place], gains)
-        });
-        of_seen.chain(of_unseen).collect()
+            let near = vec![(self.names[near].clone(), None)];
+            found.push(Prospect { right, ..self.prospect(class, gains, near) });
+        }
+        Ok(found)
     }
 
-    fn prospect(&self, class: usize, answers: &Answers, gains: Vec<f64>) -> Prospect {
+    /// For each class without photos the other class whose mean or ghost is nearest to its ghost.
+    fn nearest_to_ghosts(&self) -> Result<Vec<usize>, LearnError> {
+        let all = Tensor::cat(&[&self.ghosts.left_out + &self.ghosts.misses, self.ghosts.unseen.shallow_clone()], 0);
+        let distances = sum(&all.square()).unsqueeze(0) - self.ghosts.unseen.matmul(&all.tr()) * 2.0;
+        let (seen, unseen) = (self.seen() as i64, self.unseen() as i64);
+        let _ = distances.narrow(1, seen, unseen).diagonal(0, 0, 1).fill_(f64::INFINITY);
+        Ok(Vec::<i64>::try_from(distances.argmin(1, false))?.into_iter().map(|near| near as usize).collect())
+    }
+
+    fn prospect(&self, class: usize, gains: Vec<f64>, taken_for: Vec<(String, Option<f64>)>) -> Prospect {
         Prospect {
             class: self.names[class].clone(),
             photos: self.counts.get(class).map_or(0, |count| *count as u64),
-            right: answers.right(),
+            right: 0.0,
             gains,
-            taken_for: answers.most_often().map(|(other, share)| (self.names[other].clone(), share)).collect(),
-            doubt: self.doubt[class].sqrt(),
+            taken_for,
+            doubt: self.doubt[class],
         }
     }
 }
 
-/// What all players came to: a class without photos that is given none of them, then each of [`MORE`].
-struct Tally {
+/// How often photos of a class are named right that is given none of them, then each of [`MORE`]: summed over all players.
+#[derive(Default)]
+struct Curve {
     players: f64,
-    /// Photos that were given at each step, over all players: a class with few photos cannot play one with many.
+    /// Photos that were given at each step: a class with few photos cannot play one with many.
     photos: [f64; STEPS],
-    /// Shares of the players' own photos that were named right.
-    own: [f64; STEPS],
-    /// The same for each class without photos that they played.
-    unseen: Vec<[f64; STEPS]>,
-    answers: Vec<Answers>,
+    right: [f64; STEPS],
 }
 
-impl Tally {
-    fn new(unseen: usize) -> Self {
-        let answers = (0..unseen).map(|_| Answers::default()).collect();
-        Self { players: 0.0, photos: [0.0; STEPS], own: [0.0; STEPS], unseen: vec![[0.0; STEPS]; unseen], answers }
-    }
-
-    fn add(&mut self, played: Played) {
+impl Curve {
+    fn add(&mut self, played: [(usize, f64); STEPS]) {
         self.players += 1.0;
-        for step in 0..STEPS {
-            self.photos[step] += played.photos[step] as f64;
-            self.own[step] += played.own[step];
-            self.unseen.iter_mut().zip(&played.unseen).for_each(|(sum, played)| sum[step] += played[step]);
+        for (step, (photos, right)) in played.into_iter().enumerate() {
+            self.photos[step] += photos as f64;
+            self.right[step] += right;
         }
-        self.answers.iter_mut().zip(played.answers).for_each(|(all, played)| all.join(played));
     }
 
     fn photos(&self, step: usize) -> f64 {
         self.photos[step] / self.players
     }
 
-    fn right(&self, step: usize, unseen: usize) -> f64 {
-        self.unseen[unseen][step] / self.players
+    fn right(&self, step: usize) -> f64 {
+        self.right[step] / self.players
     }
 
     /// `b` where errors are `a + b / (κ + n)`, by the two largest numbers of photos that were played.
@@ -231,7 +235,7 @@ impl Tally {
         let before = (0..last).rev().find(|&step| self.photos(step) < self.photos(last) - 0.5);
         before.map_or(0.0, |before| {
             let known = |step: usize| 1.0 / (kappa + self.photos(step));
-            ((self.own[last] - self.own[before]) / self.players / (known(before) - known(last))).max(0.0)
+            ((self.right(last) - self.right(before)) / (known(before) - known(last))).max(0.0)
         })
     }
 }
