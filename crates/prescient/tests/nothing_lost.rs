@@ -270,7 +270,8 @@ fn class_information_does_not_make_photos_other_data() {
     std::fs::write(&reversed, "class,number\ncat,1\nbee,2\nant,3\n").unwrap();
     let reversed_run = with(&reversed, "reversed");
     assert_eq!(reversed_run.start.classes, ["cat", "bee", "ant"]);
-    assert!(compared(&base, &reversed_run).contains("its classes come in another order"));
+    let said = compared(&base, &reversed_run);
+    assert!(said.contains("its classes come in another order") && said.contains("the same `scenario.order`"), "{said}");
     let mut recipe = photo_recipe(&photos, "");
     recipe.scenario.order = format!("file {}", reversed.display()).parse().unwrap();
     let ordered = common::run(recipe, &folder.path().join("ordered"));

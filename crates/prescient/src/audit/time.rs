@@ -22,7 +22,7 @@ pub(super) fn check(evidence: &Evidence) -> Check {
         }
     }
     let start = &evidence.record.start;
-    if start.oracle != evidence.recipe.oracle() {
+    if start.oracle != evidence.recipe.oracle(start.classes.len()) {
         against.push("the record and its recipe differ on whether the run is an oracle".to_owned());
     }
     let says = "no class was learned from before its time, and of past classes only the memory".to_owned();

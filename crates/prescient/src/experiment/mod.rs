@@ -109,7 +109,7 @@ impl Experiment {
             recipe: recipe.to_toml(),
             seed: recipe.seed,
             device: if device.is_cuda() { "cuda" } else { "cpu" }.to_owned(),
-            oracle: recipe.oracle(),
+            oracle: recipe.oracle(scenario.order().len()),
             validated: recipe.scenario.val_fraction,
             weights: recipe.model.extractor.provenance()?,
             data,

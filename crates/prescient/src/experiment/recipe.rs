@@ -178,11 +178,12 @@ impl Recipe {
         Ok(self)
     }
 
-    /// How the recipe breaks the rules of the setting, if it does.
-    pub fn oracle(&self) -> Option<String> {
-        let tasks = self.scenario.split.as_ref().map_or(0, |split| split.sizes().len());
+    /// How the recipe breaks the rules of the setting with so many `classes`, if it does. Those without photos are among them: while
+    /// they are to come, a single task is no oracle.
+    pub fn oracle(&self, classes: usize) -> Option<String> {
+        let at_once = self.scenario.split.as_ref().is_some_and(|split| split.sizes() == [classes]);
         let broken = match (self.ghosts.oracle, &self.ghosts.generator) {
-            _ if tasks == 1 => "full oracle: all classes arrive in one task",
+            _ if at_once => "full oracle: all classes arrive in one task",
             (Oracle::Partial, _) => "partial oracle: it also trains on actual images of future classes",
             (Oracle::TrainingFeatures, _) => "ghosts of the training are features of actual future images",
             (Oracle::None, GeneratorKind::Real) => "ghosts are features of actual future images",
@@ -326,12 +327,16 @@ mod tests {
     fn every_oracle_is_named() {
         let oracle = |text: &str| {
             let recipe: Recipe = format!("scenario.split = \"12+12\"\n{text}").parse().expect(text);
-            recipe.oracle().unwrap_or_default()
+            recipe.oracle(24).unwrap_or_default()
         };
         assert_eq!(oracle(""), "");
         assert_eq!(oracle("ghosts.generator.kind = \"gmmn\""), "");
         assert!(oracle("ghosts.generator.kind = \"real\"").contains("actual future images"));
         let trained = oracle("ghosts = { oracle = \"training-features\", generator = { kind = \"gmmn\" } }");
         assert!(trained.contains("ghosts of the training"), "{trained}");
+        // All 24 at once; with four more that are described and have no photos yet, the future is still to come.
+        let at_once: Recipe = "scenario.split = \"24\"".parse().expect("a recipe");
+        assert!(at_once.oracle(24).expect("an oracle").contains("full oracle"));
+        assert_eq!(at_once.oracle(28), None);
     }
 }

@@ -118,7 +118,17 @@ fn row(measure: Measure, base: &Group, model: &Group, notes: &mut Vec<String>) -
     let differences: Vec<f64> = values.iter().map(|(base, ours)| ours - base).collect();
     let (evidence, difference) = match paired(&differences) {
         Some(difference) => (Evidence::Seeds(differences.len()), difference),
-        None => by_image(measure, pairs[0].0, pairs[0].1)?,
+        None => match by_image(measure, pairs[0].0, pairs[0].1) {
+            Some(found) => found,
+            None => {
+                note(format!(
+                    "{}: with one seed, runs are compared image by image, which needs the same order of classes in both: give them the \
+                     same `scenario.order`, such as `file order.txt`, or more seeds",
+                    model.name
+                ));
+                return None;
+            }
+        },
     };
     let summary = |values: &[f64]| Summary::of(values);
     Some(Row {
