@@ -5,14 +5,15 @@ mod common;
 
 use common::{Stages, bytes, features, run, small_recipe, terms_of_task_2};
 use prescient::data::{Source, SyntheticSettings};
+use prescient::engine::{TensorFile, write_tensors};
 use prescient::evaluation::metrics;
 use prescient::experiment::record::Line;
 use prescient::experiment::{Experiment, Recipe, Record};
 use prescient::learner::Silent;
 use prescient::loss::DistillationKind;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use tch::Device;
+use tch::{Device, Kind, Tensor};
 
 fn value(record: &Record, name: &str) -> f64 {
     metrics::find(name).unwrap().value(&record.run(), record.start.tasks.len()).unwrap()
@@ -90,6 +91,51 @@ fn a_run_that_is_older_than_a_key_can_be_resumed() {
     common::reseal(&out);
     let record = Experiment::resume(&out, Device::Cpu, None, &mut Silent).unwrap();
     assert_eq!(record.evaluations().count(), 3);
+}
+
+/// Whoever changes tensors and covers it up, or has a run of an early version without digests: each tensor of another shape is
+/// named, and one in double precision is as good as before.
+#[test]
+fn tensors_of_another_shape_are_refused_before_a_task_begins() {
+    let text = r#"
+        data = { kind = "synthetic", train = 4, test = 1 }
+        scenario.split = "12+6+6"
+        model.extractor = { kind = "small-cnn", features = 4, width = 2 }
+        train = { epochs = 1, batch_size = 32 }
+        finetune.epochs = 1
+        complete.epochs = 1
+        ghosts = { per_class = 4, init_from_ghosts = true, generator = { kind = "gaussian" } }
+    "#;
+    let folder = tempfile::tempdir().unwrap();
+    let (made, out) = (folder.path().join("made"), folder.path().join("run"));
+    Experiment::new(text.parse().unwrap(), Device::Cpu).unwrap().run(&made, Some(2), &mut Silent).unwrap();
+    let file = TensorFile::open(&made.join("tasks/02/weights.safetensors")).unwrap();
+    let tensors = || file.names().unwrap().into_iter().map(|name| (file.read(&name, None).unwrap(), name));
+    let resumed = |tensors: BTreeMap<String, Tensor>| {
+        let _ = std::fs::remove_dir_all(&out);
+        common::copy_files(&made, &out);
+        for task in ["tasks/01", "tasks/02"] {
+            common::copy_files(&made.join(task), &out.join(task));
+        }
+        write_tensors(&out.join("tasks/02/weights.safetensors"), &tensors).unwrap();
+        common::reseal(&out);
+        Experiment::resume(&out, Device::Cpu, None, &mut Silent).map_err(|error| error.to_string())
+    };
+    for changed in file.names().unwrap() {
+        let deeper = tensors().map(|(tensor, name)| match name == changed {
+            true => (name, tensor.unsqueeze(0)),
+            false => (name, tensor),
+        });
+        let says = resumed(deeper.collect()).unwrap_err();
+        assert!(says.contains(&format!("`{changed}`: expected")), "{changed}: {says}");
+    }
+    let without_ghosts = tensors().filter(|(_, name)| name != "ghosts.proxies").map(|(tensor, name)| (name, tensor));
+    let says = resumed(without_ghosts.collect()).unwrap_err();
+    assert!(says.contains("expected a row for each of the 6 classes of task 3, found 0"), "{says}");
+
+    let single = resumed(tensors().map(|(tensor, name)| (name, tensor)).collect()).unwrap();
+    let double = resumed(tensors().map(|(tensor, name)| (name, tensor.to_kind(Kind::Double))).collect()).unwrap();
+    assert!(single.evaluations().eq(double.evaluations()), "double precision gave other answers");
 }
 
 #[test]

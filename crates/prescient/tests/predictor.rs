@@ -6,7 +6,7 @@ mod common;
 
 use common::{copy_files, drawn_features, drawn_photos, real_data};
 use prescient::data::{Channels, Dataset, Files, Subset, Synthetic, SyntheticSettings};
-use prescient::engine::write_tensors;
+use prescient::engine::{TensorFile, write_tensors};
 use prescient::error::{LearnError, RunError};
 use prescient::experiment::{Experiment, Recipe, Record, overridden};
 use prescient::learner::Silent;
@@ -278,6 +278,12 @@ fn what_is_wrong_with_a_predictor_is_told() {
     named(broken.says_edited("\"seen\"", "\"known\""), "predictor.json", "unknown field `known`");
     named(broken.says_edited("\"size\": 32", "\"size\": 0"), "predictor.json", "a sensible image size");
     named(broken.says_edited("\"features\": 16", "\"features\": 17"), "weights.safetensors", "expected the shape");
+    for (from, to) in
+        [("\"features\": 16", "\"features\": 0"), ("\"width\": 4", "\"width\": 0"), ("\"size\": 32", "\"size\": 3")]
+    {
+        let says = broken.says_edited(from, to);
+        assert!(says.contains("would have a layer without weights"), "{to}: {says}");
+    }
     let other_width = |folder: &Path| {
         undigested(&folder.join("predictor.json"));
         let proxies = Tensor::zeros([8, 15], (Kind::Float, Device::Cpu));
@@ -285,6 +291,17 @@ fn what_is_wrong_with_a_predictor_is_told() {
             .unwrap();
     };
     named(broken.says(other_width), "predictor.safetensors", "expected rows of 16 numbers");
+
+    let head = out.join("tasks/01/predictor.safetensors");
+    let proxies = TensorFile::open(&head).unwrap().read("proxies", None).unwrap();
+    let image = Image { width: 32, height: 32, channels: Channels::Rgb, pixels: vec![100; 32 * 32 * 3].into() };
+    let answers = |run: &Path| Predictor::load(run).unwrap().predict(std::slice::from_ref(&image)).unwrap();
+    let single = answers(&out.join("tasks/01"));
+    copy_files(&out.join("tasks/01"), &broken.at);
+    undigested(&broken.at.join("predictor.json"));
+    let double = BTreeMap::from([("proxies".to_owned(), proxies.to_kind(Kind::Double))]);
+    write_tensors(&broken.at.join("predictor.safetensors"), &double).unwrap();
+    assert_eq!(answers(&broken.at), single, "double precision gave other answers");
 
     let task = |number| Predictor::load_on(&out, Some(number), Device::Cpu).map(|_| ()).unwrap_err();
     assert!(matches!(task(4), RunError::NoSuchTask { task: 4, finished: 3 }), "{}", task(4));

@@ -73,6 +73,20 @@ impl TensorFile {
         }
     }
 
+    /// The tensor `name` in single precision: rows of `width` numbers, and as many rows as `count` says where it does.
+    pub fn rows(&self, name: &str, count: Option<usize>, width: usize) -> Result<Tensor, RunError> {
+        let tensor = self.read(name, None)?;
+        match *tensor.size() {
+            [rows, numbers] if numbers == width as i64 && count.is_none_or(|count| rows == count as i64) => {
+                Ok(tensor.to_kind(Kind::Float))
+            }
+            ref found => {
+                let count = count.map_or_else(String::new, |count| format!("{count} "));
+                Err(self.damaged(format!("`{name}`: expected {count}rows of {width} numbers, found {found:?}")))
+            }
+        }
+    }
+
     /// An error that names the file.
     pub fn damaged(&self, reason: String) -> RunError {
         RunError::Damaged { path: self.path.clone(), line: None, reason }

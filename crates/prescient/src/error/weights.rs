@@ -25,6 +25,14 @@ pub enum WeightsError {
         /// At most.
         most: f64,
     },
+    /// A network with nothing in one of its layers.
+    #[error("a `{network}` for images of {size} pixels would have a layer without weights")]
+    Empty {
+        /// What was to be built.
+        network: &'static str,
+        /// The side of its images.
+        size: usize,
+    },
     /// A name that is none.
     #[error("there are no weights `{name}`; expected {}", listed(known))]
     Unknown {
@@ -119,6 +127,11 @@ impl WeightsError {
             Self::Io { .. } => return None,
             Self::TooLarge { .. } => {
                 "`model.extractor.width` and `.features` say how large it is: make them smaller".into()
+            }
+            Self::Empty { .. } => {
+                "`model.extractor.width` and `.features` are at least 1, and images of a `small-cnn` at \
+                                   least 4 pixels wide"
+                    .into()
             }
             Self::NoCache => "set `PRESCIENT_WEIGHTS` to a folder for them".into(),
             Self::Unknown { .. } => {

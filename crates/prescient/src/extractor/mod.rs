@@ -125,8 +125,19 @@ impl ExtractorKind {
         matches!(self, ExtractorKind::Mlp(_) | ExtractorKind::Identity(_))
     }
 
-    /// About how many weights it has, before any is made; an error where they are more than anybody means.
+    /// About how many weights it has, before any is made; an error where they are more than anybody means, or where a layer has
+    /// none: torch cannot draw those.
     pub(crate) fn check_size(&self, channels: usize, size: usize) -> Result<(), WeightsError> {
+        let least = match self {
+            ExtractorKind::ResNet18(settings) => settings.width,
+            // Each of its two stages halves the image.
+            ExtractorKind::SmallCnn(SmallCnn { features, width }) => (size as u32 / 4).min(*features).min(*width),
+            ExtractorKind::Mlp(Mlp { features, width }) => (*features).min(*width),
+            _ => 1,
+        };
+        if least == 0 {
+            return Err(WeightsError::Empty { network: self.name(), size });
+        }
         let (channels, size) = (channels as f64, size as f64);
         let weights = match self {
             // 11.2 million at 64 channels, almost all of them in convolutions between as many.

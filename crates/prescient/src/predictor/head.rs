@@ -112,19 +112,11 @@ impl Head {
 
     /// Reads it back, for features of `width` numbers.
     pub(super) fn read(kind: HeadKind, file: &TensorFile, width: usize) -> Result<Self, RunError> {
-        let width = width as i64;
-        let rows = |name: &str| {
-            let rows = file.read(name, None)?;
-            match rows.size().as_slice() {
-                [_, found] if *found == width => Ok(rows),
-                found => Err(file.damaged(format!("`{name}`: expected rows of {width} numbers, found {found:?}"))),
-            }
-        };
         Ok(match kind {
-            HeadKind::Cosine => Head::Cosine(rows("proxies")?),
+            HeadKind::Cosine => Head::Cosine(file.rows("proxies", None, width)?),
             HeadKind::Gaussian => {
-                let means = rows("means")?;
-                let classes = means.size()[0];
+                let means = file.rows("means", None, width)?;
+                let (classes, width) = (means.size()[0], width as i64);
                 Head::Gaussian(Gaussian {
                     centre: file.read("centre", Some(&[width]))?,
                     whiten: file.read("whiten", Some(&[width, width]))?,

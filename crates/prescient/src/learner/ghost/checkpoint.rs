@@ -2,6 +2,7 @@
 
 use super::GhostLearner;
 use super::imagination::Imagination;
+use super::plan::{Imprint, Plan};
 use crate::class::Slot;
 use crate::classifier::CosineClassifier;
 use crate::data::{Sample, Subset};
@@ -9,10 +10,11 @@ use crate::engine::{TensorFile, write_tensors};
 use crate::error::RunError;
 use crate::memory::Memory;
 use crate::predictor::{EXTRACTOR, WEIGHTS};
+use crate::scenario::Task;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 /// The proxies that ghosts trained, in the weights' file.
 const GHOST_PROXIES: &str = "ghosts.proxies";
@@ -67,26 +69,39 @@ pub(super) fn save(model: &GhostLearner, folder: &Path) -> Result<(), RunError> 
 pub(super) fn load(model: &mut GhostLearner, folder: &Path, finished: usize) -> Result<(), RunError> {
     let file = TensorFile::open(&folder.join(WEIGHTS))?;
     model.network.read(&file, EXTRACTOR)?;
-    let device = model.device;
+    let (device, width) = (model.device, model.network.width());
     let on_device = |tensor: Tensor| tensor.to_device(device);
-    let blocks = (1..=finished)
-        .map(|task| file.read(&format!("classifier.proxies.{task}"), None).map(on_device))
-        .collect::<Result<_, _>>()?;
-    let raw_scale = on_device(file.read("classifier.raw_scale", Some(&[1]))?);
+    let sealed = model.sealed.clone();
+    let block = |task: Task<'_>| {
+        let name = format!("classifier.proxies.{}", task.number());
+        file.rows(&name, Some(task.present().len()), width).map(on_device)
+    };
+    let blocks = sealed.scenario().iter().take(finished).map(block).collect::<Result<_, _>>()?;
+    let raw_scale = on_device(file.read("classifier.raw_scale", Some(&[1]))?.to_kind(Kind::Float));
     model.classifier =
         CosineClassifier::from_parts(model.settings.loss.classification.form.learns_scale(), blocks, raw_scale);
     let names = file.names()?;
     for (name, proxies) in [(GHOST_PROXIES, &mut model.ghost_proxies), (COMPLETE, &mut model.complete)] {
         if names.iter().any(|there| there == name) {
-            *proxies = on_device(file.read(name, None)?);
+            *proxies = on_device(file.rows(name, None, width)?);
         }
     }
+    if let Some(next) = sealed.scenario().iter().nth(finished)
+        && Plan::new(&next, &model.settings).imprint == Some(Imprint::FromGhosts)
+        && model.ghost_proxies.size()[0] < next.present().len() as i64
+    {
+        let (number, found) = (next.number(), model.ghost_proxies.size()[0]);
+        return Err(file.damaged(format!(
+            "`{GHOST_PROXIES}`: expected a row for each of the {} classes of task {number}, found {found}",
+            next.present().len()
+        )));
+    }
     if let Imagination::Generator(generator) = &mut model.imagination {
-        let stored: BTreeMap<String, Tensor> = names
-            .iter()
-            .filter_map(|name| Some((name.strip_prefix(GENERATOR)?, name)))
-            .map(|(short, name)| file.read(name, None).map(|tensor| (short.to_owned(), tensor)))
-            .collect::<Result<_, _>>()?;
+        let read = |(short, tensor): (String, Tensor)| {
+            let stored = file.read(&format!("{GENERATOR}{short}"), Some(&tensor.size()))?;
+            Ok((short, stored.to_kind(Kind::Float)))
+        };
+        let stored = generator.tensors().into_iter().map(read).collect::<Result<_, RunError>>()?;
         let missing = |name: String| file.damaged(format!("expected the tensor `{GENERATOR}{name}`, found none"));
         generator.restore(&stored).map_err(missing)?;
     }
