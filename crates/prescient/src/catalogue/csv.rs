@@ -52,7 +52,8 @@ pub(crate) fn sheet(bytes: &[u8], path: &Path) -> Result<Sheet, DataError> {
     let mut reader =
         csv::ReaderBuilder::new().flexible(true).delimiter(delimiter(bytes)).trim(csv::Trim::All).from_reader(bytes);
     let unreadable = |error: csv::Error| {
-        malformed(error.position().map(csv::Position::line), "UTF-8 text", "bytes that are not".to_owned())
+        let line = error.position().map(|position| Lines::new(bytes).of(position));
+        malformed(line, "UTF-8 text", "bytes that are not".to_owned())
     };
 
     let header = reader.headers().map_err(unreadable)?.clone();
@@ -71,9 +72,10 @@ pub(crate) fn sheet(bytes: &[u8], path: &Path) -> Result<Sheet, DataError> {
     let names = std::iter::once("class").chain(header.iter().skip(1));
     let mut sheet = Sheet { header: names.map(String::from).collect(), rows: Vec::new() };
     let mut named = BTreeSet::new();
+    let mut lines = Lines::new(bytes);
     for record in reader.records() {
         let record = record.map_err(unreadable)?;
-        let line = record.position().map(csv::Position::line);
+        let line = record.position().map(|position| lines.of(position));
         let name = record[0].to_owned();
         if record.len() != header.len() {
             let expected = format!("{} attributes", header.len() - 1);
@@ -136,6 +138,32 @@ pub(super) fn table(sheet: Sheet, path: &Path) -> Result<Table, DataError> {
     }
 }
 
+/// The lines on which records begin, asked for one after the other. The reader's own numbers are of where it stopped before: in
+/// the midst of CR LF, and above lines that are empty.
+struct Lines<'a> {
+    bytes: &'a [u8],
+    /// So far lines are counted.
+    at: usize,
+    line: u64,
+}
+
+impl<'a> Lines<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, line: 1 }
+    }
+
+    fn of(&mut self, position: &csv::Position) -> u64 {
+        let is_end = |byte: &&u8| b"\r\n".contains(byte);
+        let stopped = (position.byte() as usize).clamp(self.at, self.bytes.len());
+        let begins = stopped + self.bytes[stopped..].iter().take_while(is_end).count();
+        let passed = &self.bytes[self.at..begins];
+        let pairs = passed.windows(2).filter(|pair| pair == b"\r\n").count();
+        self.line += (passed.iter().filter(is_end).count() - pairs) as u64;
+        self.at = begins;
+        self.line
+    }
+}
+
 /// What follows the first word of the header. Spreadsheets of some countries write semicolons.
 fn delimiter(bytes: &[u8]) -> u8 {
     bytes.iter().copied().take_while(|byte| *byte != b'\n').find(|byte| b",;\t".contains(byte)).unwrap_or(b',')
@@ -190,6 +218,21 @@ mod tests {
             parse("class;description\ncat;soft, furry\n").expect("a table").descriptions.expect("words"),
             ["soft, furry"]
         );
+    }
+
+    /// LF, CR LF as Excel writes it, and CR; the fault stands in the fifth line, after an empty one and a cell of two lines.
+    #[test]
+    fn lines_are_counted_whatever_ends_them() {
+        for end in ["\n", "\r\n", "\r"] {
+            let says = |lines: &[&str]| parse(&lines.join(end)).expect_err("a fault").to_string();
+            let twice = says(&["class,legs", "cat,4", "", "ant,6", "cat,4", "bee,6"]);
+            assert_eq!(twice, "`a.csv`, line 5: expected every class once, found `cat` a second time", "{end:?}");
+            let empty = says(&["class,description", "cat,\"it", "purrs\"", "ant,small", "bee,"]);
+            assert_eq!(empty, "`a.csv`, line 5: expected a description of `bee`, found an empty cell", "{end:?}");
+        }
+        let bytes = b"class,description\r\ncat,fine\r\ndog,caf\xe9\r\n";
+        let error = sheet(bytes, Path::new("a.csv")).expect_err("Latin-1").to_string();
+        assert_eq!(error, "`a.csv`, line 3: expected UTF-8 text, found bytes that are not");
     }
 
     #[test]
