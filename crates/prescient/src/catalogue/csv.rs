@@ -1,5 +1,6 @@
 //! A table of classes: a header, then a row a class with numbers, a description, or both.
 
+use crate::class::spelled;
 use crate::error::DataError;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -76,7 +77,7 @@ pub(crate) fn sheet(bytes: &[u8], path: &Path) -> Result<Sheet, DataError> {
     for record in reader.records() {
         let record = record.map_err(unreadable)?;
         let line = record.position().map(|position| lines.of(position));
-        let name = record[0].to_owned();
+        let name = spelled(&record[0]);
         if record.len() != header.len() {
             let expected = format!("{} attributes", header.len() - 1);
             let found = record.len().saturating_sub(1);
@@ -92,9 +93,10 @@ pub(crate) fn sheet(bytes: &[u8], path: &Path) -> Result<Sheet, DataError> {
             return Err(malformed(line, "every class once", format!("`{name}` a second time")));
         }
         let cells = record.iter().zip(header.iter()).enumerate();
-        let plain = |(column, (cell, name)): (usize, (&str, &str))| match column > 0 && !is_words(name) {
-            true => with_point(cell, delimiter(bytes)),
-            false => cell.to_owned(),
+        let plain = |(column, (cell, attribute)): (usize, (&str, &str))| match column {
+            0 => name.clone(),
+            _ if is_words(attribute) => cell.to_owned(),
+            _ => with_point(cell, delimiter(bytes)),
         };
         sheet.rows.push((line, cells.map(plain).collect()));
     }

@@ -1,6 +1,7 @@
 //! Photos to learn from: a folder or an archive with a folder for each class, or photos in memory.
 
 use super::classes::ClassTable;
+use crate::class::spelled;
 use crate::data::check::is_cut;
 use crate::data::{Channels, Files, Image, is_image};
 use crate::error::{DataError, ProjectError, Result};
@@ -101,7 +102,7 @@ impl Lesson {
                 let path = files.path(&name);
                 match is_image(&name) && !name.ends_with('/') {
                     true => lesson.photos.push(Photo {
-                        class: class.to_owned(),
+                        class: spelled(class),
                         path,
                         source: Source::File(files.clone(), name),
                     }),
@@ -120,7 +121,7 @@ impl Lesson {
     #[must_use]
     pub fn with(mut self, class: &str, name: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
         let source = Source::Bytes(bytes.into());
-        self.photos.push(Photo { class: class.to_owned(), path: PathBuf::from(name), source });
+        self.photos.push(Photo { class: spelled(class), path: PathBuf::from(name), source });
         self
     }
 
