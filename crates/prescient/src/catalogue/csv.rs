@@ -11,6 +11,8 @@ const DESCRIPTION: &str = "description";
 const HINT: &str = "a table of classes has a header `class,ATTRIBUTE,…` and one row a class, every value a number; a column \
                     `description` has a few words for every class";
 
+const ENCODING: &str = "open it in the spreadsheet program and save it as \"CSV UTF-8\"";
+
 /// A table, read.
 #[derive(Debug, PartialEq)]
 pub(super) struct Table {
@@ -38,12 +40,26 @@ pub(crate) fn is_words(column: &str) -> bool {
 }
 
 fn malformed(path: &Path, line: Option<u64>, expected: &str, found: String) -> DataError {
-    DataError::Malformed {
-        path: path.to_owned(),
-        line: line.map(|line| line as usize),
-        expected: expected.to_owned(),
-        found,
-        hint: HINT.to_owned(),
+    let line = line.map(|line| line as usize);
+    DataError::Malformed { path: path.to_owned(), line, expected: expected.to_owned(), found, hint: HINT.to_owned() }
+}
+
+/// A file whose letters cannot be read.
+fn encoded(path: &Path, line: Option<u64>, found: &str) -> DataError {
+    let (line, expected, found) = (line.map(|line| line as usize), "UTF-8 text".to_owned(), found.to_owned());
+    DataError::Malformed { path: path.to_owned(), line, expected, found, hint: ENCODING.to_owned() }
+}
+
+/// What a file is instead of a CSV in UTF-8, where its first bytes tell.
+fn other_kind(bytes: &[u8]) -> Option<&'static str> {
+    let begins = |starts: [&[u8]; 2]| starts.iter().any(|start| bytes.starts_with(start));
+    // Workbooks of today are zip archives; those before 2007 begin with the other.
+    if begins([b"PK\x03\x04", b"\xd0\xcf\x11\xe0"]) {
+        Some("a workbook of a spreadsheet program")
+    } else if begins([b"\xff\xfe", b"\xfe\xff"]) || bytes.iter().take(64).any(|byte| *byte == 0) {
+        Some("text in UTF-16")
+    } else {
+        None
     }
 }
 
@@ -54,8 +70,11 @@ pub(crate) fn sheet(bytes: &[u8], path: &Path) -> Result<Sheet, DataError> {
         csv::ReaderBuilder::new().flexible(true).delimiter(delimiter(bytes)).trim(csv::Trim::All).from_reader(bytes);
     let unreadable = |error: csv::Error| {
         let line = error.position().map(|position| Lines::new(bytes).of(position));
-        malformed(line, "UTF-8 text", "bytes that are not".to_owned())
+        encoded(path, line, "bytes that are not")
     };
+    if let Some(found) = other_kind(bytes) {
+        return Err(encoded(path, None, found));
+    }
 
     let header = reader.headers().map_err(unreadable)?.clone();
     match header.get(0).map(|first| first.trim_start_matches('\u{feff}')) {
@@ -235,6 +254,23 @@ mod tests {
         let bytes = b"class,description\r\ncat,fine\r\ndog,caf\xe9\r\n";
         let error = sheet(bytes, Path::new("a.csv")).expect_err("Latin-1").to_string();
         assert_eq!(error, "`a.csv`, line 3: expected UTF-8 text, found bytes that are not");
+    }
+
+    /// As Excel saves them: its own kind, Unicode text, and a CSV in the encoding of the country.
+    #[test]
+    fn what_is_no_csv_in_utf_8_says_how_to_save_it() {
+        let utf_16: Vec<u8> = "\u{feff}class\tlegs\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let kinds: [(&[u8], &str); 4] = [
+            (b"PK\x03\x04\x14\0", "found a workbook"),
+            (&utf_16, "found text in UTF-16"),
+            (&utf_16[2..], "found text in UTF-16"),
+            (b"class;Gr\xf6\xdfe\r\n", "line 1: expected UTF-8 text, found bytes that are not"),
+        ];
+        for (bytes, part) in kinds {
+            let error = sheet(bytes, Path::new("a.csv")).expect_err(part);
+            assert!(error.to_string().contains(part), "{error}");
+            assert!(error.hint().is_some_and(|hint| hint.contains("\"CSV UTF-8\"")), "{:?}", error.hint());
+        }
     }
 
     #[test]

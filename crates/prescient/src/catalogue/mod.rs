@@ -91,7 +91,8 @@ pub fn read(source: &AttributeSource) -> Result<Catalogue, DataError> {
     let bytes = |most: u64| crate::disk::read(&path, most).map_err(DataError::io(&path));
     let catalogue = match extension {
         _ if path.is_dir() => from_folder(&path)?,
-        "csv" => Catalogue::from_csv(&bytes(crate::disk::IMAGE)?, &path)?,
+        // Workbooks cannot be read, and are told how to be saved.
+        "csv" | "xlsx" | "xls" | "ods" => Catalogue::from_csv(&bytes(crate::disk::IMAGE)?, &path)?,
         "mat" => xlsa17::from_mat(&bytes(crate::disk::TABLE)?, source.variable.as_deref(), &path)?,
         "npy" => npy::from_npy(&bytes(crate::disk::TABLE)?, source.classes.as_deref(), &path)?,
         "txt" if ["predicate-matrix-binary.txt", "predicate-matrix-continuous.txt"].contains(&name.as_str()) => {
