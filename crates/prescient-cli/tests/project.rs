@@ -228,6 +228,27 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
     assert!(told.contains("warning: left out: ") && told.contains("broken.jpg"), "{told}");
 }
 
+#[test]
+fn photos_in_formats_that_are_not_read_are_told_once() {
+    let place = Place::new();
+    for name in ["month_01/lion/IMG_1.HEIC", "month_01/bison/b.dng", "phone/lion/IMG_2.heic", "phone/lion/IMG_3.avif"] {
+        std::fs::create_dir_all(place.path(name).parent().unwrap()).unwrap();
+        std::fs::write(place.path(name), "not decoded").unwrap();
+    }
+    let (code, _, told) = prescient(&["learn", "shop", "month_01"], place.0.path());
+    let left = "warning: left out: 2 photos such as `month_01/bison/b.dng`; HEIC, ";
+    assert!(code == 0 && told.contains(left) && told.contains("convert the photos to JPEG"), "{told}");
+    assert!(!told.contains("is no photo"), "{told}");
+    let few = "`phone` has no photos that can be read: 2 in other formats, such as `phone/lion/IMG_2.heic`\n";
+    for arguments in [["learn", "shop", "phone"], ["predict", "shop", "phone"]] {
+        let told = place.refuses(&arguments);
+        assert!(told.contains(few) && told.contains("hint: HEIC, HEIF, AVIF, TIFF"), "{told}");
+    }
+    let (code, out, told) = prescient(&["predict", "shop", "month_01/lion"], place.0.path());
+    assert!(code == 0 && out.contains("9.png"), "{out}{told}");
+    assert!(told.contains("warning: not answered: 1 in other formats, such as `month_01/lion/IMG_1.HEIC`"), "{told}");
+}
+
 fn start(place: &Place, arguments: &[&str]) -> std::process::Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("prescient"));
     command.current_dir(place.0.path()).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());

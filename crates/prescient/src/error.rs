@@ -18,7 +18,7 @@ mod weights;
 
 pub use audit::AuditError;
 pub use compare::CompareError;
-pub use data::DataError;
+pub use data::{CONVERT, DataError};
 pub use export::ExportError;
 pub use learn::LearnError;
 pub use processes::ProcessError;

@@ -6,7 +6,7 @@ use crate::output;
 use crate::progress::Progress;
 use clap::Args;
 use prescient::Project;
-use prescient::error::Result;
+use prescient::error::{CONVERT, Result};
 use prescient::project::{ClassTable, Learned, Lesson};
 use std::path::PathBuf;
 
@@ -85,6 +85,10 @@ pub(super) fn learn(project: &mut Project, lesson: &Lesson) -> Result<()> {
     }
     if lesson.others.len() > 5 {
         output::tell(&format!("note: {} more files are no photos", lesson.others.len() - 5));
+    }
+    if let Some(first) = lesson.unread.first() {
+        let left = count(lesson.unread.len() as u64, "photo");
+        output::tell(&format!("warning: left out: {left} such as `{}`; {CONVERT}", first.display()));
     }
     learned.damaged.iter().for_each(|line| output::tell(&format!("warning: left out: {line}")));
     output::print_text(&said(project, &learned))

@@ -68,7 +68,7 @@ pub(super) fn watch(project: &mut Project, folder: &Path, dressed: &dyn Fn(Lesso
         bar.tick();
         let lesson = match Lesson::from_folder(folder) {
             Ok(lesson) => Some(lesson),
-            Err(Error::Data(DataError::NoPhotos { .. })) => None,
+            Err(Error::Data(DataError::NoPhotos { .. } | DataError::UnreadPhotos { .. })) => None,
             Err(error) => return Err(error),
         };
         if let Some(lesson) = lesson {

@@ -3,7 +3,7 @@
 use super::classes::ClassTable;
 use crate::class::spelled;
 use crate::data::check::is_cut;
-use crate::data::{Channels, Files, Image, is_image};
+use crate::data::{Channels, Files, Image, is_image, is_unread_photo};
 use crate::error::{DataError, ProjectError, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,8 @@ pub struct Lesson {
     pub add_classes: bool,
     /// Files among the photos that are none.
     pub others: Vec<PathBuf>,
+    /// Photos in formats that are not read.
+    pub unread: Vec<PathBuf>,
 }
 
 /// A photo of a class.
@@ -67,6 +69,7 @@ impl Lesson {
             skip_damaged: false,
             add_classes: false,
             others: Vec::new(),
+            unread: Vec::new(),
         }
     }
 
@@ -91,7 +94,7 @@ impl Lesson {
                 if is_image(&entry) {
                     loose.get_or_insert(entry);
                 } else {
-                    lesson.others.push(files.path(&entry));
+                    lesson.leave(&entry, files.path(&entry));
                 }
                 continue;
             };
@@ -106,15 +109,20 @@ impl Lesson {
                         path,
                         source: Source::File(files.clone(), name),
                     }),
-                    false => lesson.others.push(path),
+                    false => lesson.leave(&name, path),
                 }
             }
         }
         match (loose, lesson.photos.is_empty()) {
             (Some(first), _) => Err(ProjectError::NoClass { path: path.to_owned(), first }.into()),
-            (None, true) => Err(DataError::NoPhotos { path: path.to_owned() }.into()),
+            (None, true) => Err(DataError::no_photos(path, &lesson.unread).into()),
             (None, false) => Ok(lesson),
         }
+    }
+
+    /// Leaves a file out.
+    fn leave(&mut self, name: &str, path: PathBuf) {
+        if is_unread_photo(name) { self.unread.push(path) } else { self.others.push(path) }
     }
 
     /// With one more photo: the bytes of its file, of which `name` is shown in errors.

@@ -139,8 +139,9 @@ fn from_lines(text: &str, names: &[String], path: &std::path::Path) -> Result<Ve
     let counts = |index: usize, name: &str| !header(index, name) && (!table || ids.contains_key(name));
     for (index, name) in names_in.filter(|(index, name)| counts(*index, name.as_str())) {
         let at_line = |reason: String| ScenarioError::OrderLine { path: path.to_owned(), line: index + 1, reason };
-        let class =
-            *ids.get(name.as_str()).ok_or_else(|| at_line(format!("expected a class of the dataset, found `{name}`")))?;
+        let class = *ids
+            .get(name.as_str())
+            .ok_or_else(|| at_line(format!("expected a class of the dataset, found `{name}`")))?;
         if let Some(first) = line_of.insert(class, index + 1) {
             return Err(at_line(format!("`{name}` stands in line {first} already")));
         }
