@@ -249,6 +249,19 @@ fn photos_in_formats_that_are_not_read_are_told_once() {
     assert!(told.contains("warning: not answered: 1 in other formats, such as `month_01/lion/IMG_1.HEIC`"), "{told}");
 }
 
+#[test]
+fn a_folder_one_level_too_high_is_told_with_the_one_that_was_meant() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("photos")).unwrap();
+    for month in ["month_01", "month_02"] {
+        std::fs::rename(place.path(month), place.path("photos").join(month)).unwrap();
+    }
+    let told = place.refuses(&["learn", "shop", "photos"]);
+    let found = "`photos` has no photos in the folders in it; found some deeper, as in `photos/month_01/bison`\n";
+    assert!(told.contains(found) && told.contains("did you mean `photos/month_01`?"), "{told}");
+    place.says(&["learn", "shop", "photos/month_01"]);
+}
+
 fn start(place: &Place, arguments: &[&str]) -> std::process::Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("prescient"));
     command.current_dir(place.0.path()).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -115,7 +115,10 @@ impl Lesson {
         }
         match (loose, lesson.photos.is_empty()) {
             (Some(first), _) => Err(ProjectError::NoClass { path: path.to_owned(), first }.into()),
-            (None, true) => Err(DataError::no_photos(path, &lesson.unread).into()),
+            (None, true) => Err(match deeper(&files)? {
+                Some((deeper, meant)) => ProjectError::TooHigh { path: path.to_owned(), deeper, meant }.into(),
+                None => DataError::no_photos(path, &lesson.unread).into(),
+            }),
             (None, false) => Ok(lesson),
         }
     }
@@ -167,6 +170,23 @@ impl Lesson {
     pub(super) fn folders(&self) -> BTreeSet<&str> {
         self.photos.iter().map(|photo| photo.class.as_str()).collect()
     }
+}
+
+/// A folder with photos that lies one level deeper than those of classes, and the folder that it lies in.
+fn deeper(files: &Files) -> Result<Option<(PathBuf, PathBuf)>, DataError> {
+    let folders = |within: &str| {
+        let entries = files.entries(within)?.into_iter();
+        Ok::<Vec<String>, DataError>(entries.filter(|name| name.ends_with('/')).collect())
+    };
+    for above in folders("")? {
+        for below in folders(&above)? {
+            if files.entries(&below)?.iter().any(|name| is_image(name)) {
+                let shown = |name: &str| files.path(name.trim_end_matches('/'));
+                return Ok(Some((shown(&below), shown(&above))));
+            }
+        }
+    }
+    Ok(None)
 }
 
 impl Photo {
