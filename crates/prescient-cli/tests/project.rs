@@ -262,6 +262,16 @@ fn a_folder_one_level_too_high_is_told_with_the_one_that_was_meant() {
     place.says(&["learn", "shop", "photos/month_01"]);
 }
 
+#[test]
+fn an_empty_folder_of_a_class_is_told() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("month_01/zebra")).unwrap();
+    let (code, _, told) = prescient(&["learn", "shop", "month_01"], place.0.path());
+    assert!(code == 0 && told.contains("warning: `month_01/zebra` has no photos\n"), "{told}");
+    let said = place.says(&["data", "check", "folder", "month_01"]);
+    assert!(said.contains("`zebra` has no images, and is no class"), "{said}");
+}
+
 fn start(place: &Place, arguments: &[&str]) -> std::process::Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("prescient"));
     command.current_dir(place.0.path()).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -86,6 +86,9 @@ pub(super) fn learn(project: &mut Project, lesson: &Lesson) -> Result<()> {
     if lesson.others.len() > 5 {
         output::tell(&format!("note: {} more files are no photos", lesson.others.len() - 5));
     }
+    for folder in &lesson.empty {
+        output::tell(&format!("warning: `{}` has no photos", folder.display()));
+    }
     if let Some(first) = lesson.unread.first() {
         let left = count(lesson.unread.len() as u64, "photo");
         output::tell(&format!("warning: left out: {left} such as `{}`; {CONVERT}", first.display()));

@@ -76,6 +76,8 @@ pub(super) fn watch(project: &mut Project, folder: &Path, dressed: &dyn Fn(Lesso
             if !settled.is_empty() {
                 let mut lesson = dressed(lesson.only(|path| settled.contains_key(path)));
                 lesson.skip_damaged = true;
+                // What has not arrived yet is nothing to warn of.
+                lesson.empty.clear();
                 match bar.suspend(|| learn(project, &lesson)) {
                     Ok(()) => {}
                     Err(Error::Project(ProjectError::Interrupted)) => break,

@@ -40,6 +40,8 @@ pub struct Lesson {
     pub others: Vec<PathBuf>,
     /// Photos in formats that are not read.
     pub unread: Vec<PathBuf>,
+    /// Folders of classes with nothing in them.
+    pub empty: Vec<PathBuf>,
 }
 
 /// A photo of a class.
@@ -70,6 +72,7 @@ impl Lesson {
             add_classes: false,
             others: Vec::new(),
             unread: Vec::new(),
+            empty: Vec::new(),
         }
     }
 
@@ -101,7 +104,11 @@ impl Lesson {
             if class == UNSURE {
                 continue;
             }
-            for name in files.entries(&entry)? {
+            let names = files.entries(&entry)?;
+            if names.is_empty() {
+                lesson.empty.push(files.path(class));
+            }
+            for name in names {
                 let path = files.path(&name);
                 match is_image(&name) && !name.ends_with('/') {
                     true => lesson.photos.push(Photo {
