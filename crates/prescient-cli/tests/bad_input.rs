@@ -359,7 +359,13 @@ fn a_split_that_does_not_add_up() {
     let place = Place::new();
     photos(&place);
     place.photo_recipe("2+2");
-    place.refuses(RUN, &["the split `2+2` deals out 4 classes, but the dataset has 3", "hint: "]);
+    place.refuses(
+        RUN,
+        &["the split `2+2` deals out 4 classes, but the dataset has 3", "add up to 3, for example `2+1`\n"],
+    );
+    let table = std::fs::read_to_string(place.path("photos/attributes.csv")).unwrap();
+    place.write("photos/attributes.csv", format!("{table}dog,9,1\n"));
+    place.refuses(RUN, &["but the dataset has 3", "`2+1`; 1 described without photos do not count"]);
 }
 
 #[test]
