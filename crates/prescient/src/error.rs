@@ -23,6 +23,7 @@ pub use export::ExportError;
 pub use learn::LearnError;
 pub use processes::ProcessError;
 pub use project::ProjectError;
+pub(crate) use recipe::OF_ANOTHER;
 pub use recipe::RecipeError;
 pub use reproduce::ReproduceError;
 pub use run::RunError;
