@@ -272,6 +272,19 @@ fn an_empty_folder_of_a_class_is_told() {
     assert!(said.contains("`zebra` has no images, and is no class"), "{said}");
 }
 
+#[test]
+fn what_is_not_there_is_told_by_what_it_should_be() {
+    let place = Place::new();
+    place.says(&["learn", "shop", "month_01"]);
+    let told = place.refuses(&["predict", "shop", "nofile.jpg"]);
+    assert!(told.contains("`nofile.jpg`: no such photo or folder") && !told.contains("PRESCIENT_DATA"), "{told}");
+    let told = place.refuses(&["predict", "nosuch", "month_01/lion/0.png"]);
+    assert!(told.contains("nothing is there") && told.contains("a project one that `prescient new` made"), "{told}");
+    let told = place.refuses(&["data", "check", "month_01"]);
+    assert!(told.contains("did you mean `folder month_01`?") && told.contains("possible values"), "{told}");
+    assert!(!place.refuses(&["data", "check", "nosuch"]).contains("did you mean"));
+}
+
 fn start(place: &Place, arguments: &[&str]) -> std::process::Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("prescient"));
     command.current_dir(place.0.path()).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());

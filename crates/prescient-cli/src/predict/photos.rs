@@ -48,7 +48,10 @@ impl Photos {
                 }
             } else {
                 // A file that is not there is told before a long run, not after it.
-                std::fs::metadata(path).map_err(DataError::io(path))?;
+                std::fs::metadata(path).map_err(|error| match error.kind() {
+                    std::io::ErrorKind::NotFound => DataError::NoSuchPhoto { path: path.clone() },
+                    _ => DataError::io(path)(error),
+                })?;
                 photos.push(Photo::File(path.clone()));
             }
         }

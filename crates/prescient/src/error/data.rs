@@ -115,6 +115,12 @@ pub enum DataError {
         /// One of them.
         first: PathBuf,
     },
+    /// A photo that is not there.
+    #[error("`{path}`: no such photo or folder")]
+    NoSuchPhoto {
+        /// As it was written.
+        path: PathBuf,
+    },
     /// Photos that could not be answered for.
     #[error("{count} of {of} photos could not be read")]
     NotAnswered {
@@ -217,6 +223,7 @@ impl DataError {
             Self::NoImages => "features lie in memory as they are: they are neither packed nor shown".into(),
             Self::NoPhotos { .. } => "photos are files that end in .jpg, .jpeg, .png, .bmp, .gif or .webp".into(),
             Self::UnreadPhotos { .. } => CONVERT.into(),
+            Self::NoSuchPhoto { .. } => "is the path right? A relative one is looked for here".into(),
             Self::NotAnswered { .. } => "each one is named above; all others were answered".into(),
             Self::Sealed { .. } => {
                 "this is the rule of the setting, not a fault of the data; only an oracle may break it, by name".into()
