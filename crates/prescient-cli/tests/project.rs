@@ -78,6 +78,7 @@ fn a_project_from_the_first_photos_to_a_rollback() {
     let said = place.says(&["learn", "shop", "month_01"]);
     let expected = "version 2: 26 new photos, 5 held out\n  first photos of: bison, lion, tiger\n  held-out photos: ";
     assert!(said.starts_with(expected) && said.ends_with("  3 classes with 26 photos, 2 without\n"), "{said}");
+    assert!(said.contains("\n  does not guess yet: "), "{said}");
     let said = place.says(&["learn", "shop", "month_02"]);
     assert!(
         said.contains("before, it named ") && said.contains(" of 2 of these photos right of classes it knew"),

@@ -1,6 +1,6 @@
 //! `prescient learn`.
 
-use super::text::{count, evidence, list};
+use super::text::{count, evidence, list, why_not};
 use super::{Change, name, watch};
 use crate::output;
 use crate::progress::Progress;
@@ -143,6 +143,13 @@ fn said(project: &Project, learned: &Learned) -> String {
         text.push_str(&format!("  test photos: {}\n", evidence(&tested.all)));
     }
     let guessed = version.classes.len() - version.seen();
+    if guessed > 0 {
+        let worth = version.worth.as_ref();
+        text.push_str(&match worth.is_some_and(|worth| worth.guesses) {
+            true => format!("  guesses at {} without photos\n", count(guessed as u64, "class")),
+            false => format!("  does not guess yet: {}\n", why_not(worth)),
+        });
+    }
     let known = count(version.seen() as u64, "class");
     text + &format!("  {known} with {}, {guessed} without\n", count(version.photos(), "photo"))
 }
