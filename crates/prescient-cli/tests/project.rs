@@ -10,6 +10,7 @@ use command::prescient;
 use prescient::Project;
 use prescient::learner::Silent;
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -284,6 +285,19 @@ fn what_is_not_there_is_told_by_what_it_should_be() {
     let told = place.refuses(&["data", "check", "month_01"]);
     assert!(told.contains("did you mean `folder month_01`?") && told.contains("possible values"), "{told}");
     assert!(!place.refuses(&["data", "check", "nosuch"]).contains("did you mean"));
+}
+
+/// With photos of three classes it does not guess yet; two others are described all the same.
+#[test]
+fn a_service_counts_the_classes_that_it_does_not_guess_at() {
+    let place = Place::new();
+    place.says(&["learn", "shop", "month_01"]);
+    let mut child = start(&place, &["serve", "shop", "--port", "0", "--device", "cpu"]);
+    let mut greeting = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut greeting).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(greeting.starts_with("serving `shop` version 2 (3 classes with photos, 2 described) at "), "{greeting}");
 }
 
 fn start(place: &Place, arguments: &[&str]) -> std::process::Child {
