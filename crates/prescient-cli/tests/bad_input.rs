@@ -153,8 +153,13 @@ fn class_information_of_an_unknown_kind() {
     let place = Place::new();
     photos(&place);
     place.write("animals.xlsx", "PK");
-    let set = "data.attributes=[\"animals.xlsx\"]";
-    place.refuses(&[RUN, &["--set", set]].concat(), &["`animals.xlsx`: expected class information", "hint: ", "a CSV"]);
+    place.write("animals.docx", "PK");
+    let set = |name: &str| format!("data.attributes=[\"{name}\"]");
+    let (workbook, letter) = (set("animals.xlsx"), set("animals.docx"));
+    let parts = ["`animals.xlsx`: expected UTF-8 text, found a workbook", "hint: ", "save it as \"CSV UTF-8\""];
+    place.refuses(&[RUN, &["--set", &workbook]].concat(), &parts);
+    let parts = ["`animals.docx`: expected class information", "hint: ", "a CSV"];
+    place.refuses(&[RUN, &["--set", &letter]].concat(), &parts);
 }
 
 #[test]

@@ -11,6 +11,8 @@ const DESCRIPTION: &str = "description";
 const HINT: &str = "a table of classes has a header `class,ATTRIBUTE,…` and one row a class, every value a number; a column \
                     `description` has a few words for every class";
 
+const WORKBOOK: &str = "a workbook of a spreadsheet program";
+
 const ENCODING: &str = "open it in the spreadsheet program and save it as \"CSV UTF-8\"";
 
 /// A table, read.
@@ -50,12 +52,17 @@ fn encoded(path: &Path, line: Option<u64>, found: &str) -> DataError {
     DataError::Malformed { path: path.to_owned(), line, expected, found, hint: ENCODING.to_owned() }
 }
 
+/// A file that is a workbook by its name.
+pub(super) fn workbook(path: &Path) -> DataError {
+    encoded(path, None, WORKBOOK)
+}
+
 /// What a file is instead of a CSV in UTF-8, where its first bytes tell.
 fn other_kind(bytes: &[u8]) -> Option<&'static str> {
     let begins = |starts: [&[u8]; 2]| starts.iter().any(|start| bytes.starts_with(start));
     // Workbooks of today are zip archives; those before 2007 begin with the other.
     if begins([b"PK\x03\x04", b"\xd0\xcf\x11\xe0"]) {
-        Some("a workbook of a spreadsheet program")
+        Some(WORKBOOK)
     } else if begins([b"\xff\xfe", b"\xfe\xff"]) || bytes.iter().take(64).any(|byte| *byte == 0) {
         Some("text in UTF-16")
     } else {

@@ -91,8 +91,7 @@ pub fn read(source: &AttributeSource) -> Result<Catalogue, DataError> {
     let bytes = |most: u64| crate::disk::read(&path, most).map_err(DataError::io(&path));
     let catalogue = match extension {
         _ if path.is_dir() => from_folder(&path)?,
-        // Workbooks cannot be read, and are told how to be saved.
-        "csv" | "xlsx" | "xls" | "ods" => Catalogue::from_csv(&bytes(crate::disk::IMAGE)?, &path)?,
+        "csv" => Catalogue::from_csv(&bytes(crate::disk::IMAGE)?, &path)?,
         "mat" => xlsa17::from_mat(&bytes(crate::disk::TABLE)?, source.variable.as_deref(), &path)?,
         "npy" => npy::from_npy(&bytes(crate::disk::TABLE)?, source.classes.as_deref(), &path)?,
         "txt" if ["predicate-matrix-binary.txt", "predicate-matrix-continuous.txt"].contains(&name.as_str()) => {
@@ -100,6 +99,7 @@ pub fn read(source: &AttributeSource) -> Result<Catalogue, DataError> {
         }
         // What is not there is told as such; what is there and unknown, as unknown.
         _ => match std::fs::metadata(&path) {
+            Ok(_) if ["xlsx", "xls", "ods"].contains(&extension) => return Err(csv::workbook(&path)),
             Ok(_) => return Err(unknown(&path, "a file of another kind")),
             Err(error) => return Err(DataError::io(&path)(error)),
         },
