@@ -153,8 +153,13 @@ fn class_information_of_an_unknown_kind() {
     let place = Place::new();
     photos(&place);
     place.write("animals.xlsx", "PK");
-    let set = "data.attributes=[\"animals.xlsx\"]";
-    place.refuses(&[RUN, &["--set", set]].concat(), &["`animals.xlsx`: expected class information", "hint: ", "a CSV"]);
+    place.write("animals.docx", "PK");
+    let set = |name: &str| format!("data.attributes=[\"{name}\"]");
+    let (workbook, letter) = (set("animals.xlsx"), set("animals.docx"));
+    let parts = ["`animals.xlsx`: expected UTF-8 text, found a workbook", "hint: ", "save it as \"CSV UTF-8\""];
+    place.refuses(&[RUN, &["--set", &workbook]].concat(), &parts);
+    let parts = ["`animals.docx`: expected class information", "hint: ", "a CSV"];
+    place.refuses(&[RUN, &["--set", &letter]].concat(), &parts);
 }
 
 #[test]
@@ -359,7 +364,13 @@ fn a_split_that_does_not_add_up() {
     let place = Place::new();
     photos(&place);
     place.photo_recipe("2+2");
-    place.refuses(RUN, &["the split `2+2` deals out 4 classes, but the dataset has 3", "hint: "]);
+    place.refuses(
+        RUN,
+        &["the split `2+2` deals out 4 classes, but the dataset has 3", "add up to 3, for example `2+1`\n"],
+    );
+    let table = std::fs::read_to_string(place.path("photos/attributes.csv")).unwrap();
+    place.write("photos/attributes.csv", format!("{table}dog,9,1\n"));
+    place.refuses(RUN, &["but the dataset has 3", "`2+1`; 1 described without photos do not count"]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use command::prescient;
 use prescient::Project;
 use prescient::learner::Silent;
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -78,6 +79,7 @@ fn a_project_from_the_first_photos_to_a_rollback() {
     let said = place.says(&["learn", "shop", "month_01"]);
     let expected = "version 2: 26 new photos, 5 held out\n  first photos of: bison, lion, tiger\n  held-out photos: ";
     assert!(said.starts_with(expected) && said.ends_with("  3 classes with 26 photos, 2 without\n"), "{said}");
+    assert!(said.contains("\n  does not guess yet: "), "{said}");
     let said = place.says(&["learn", "shop", "month_02"]);
     assert!(
         said.contains("before, it named ") && said.contains(" of 2 of these photos right of classes it knew"),
@@ -226,6 +228,76 @@ fn what_cannot_be_done_is_refused_and_changes_nothing() {
     let (code, out, told) = prescient(&["learn", "shop", "month_02", "--skip-damaged"], place.0.path());
     assert_eq!((code, out.starts_with("version 3: 2 new photos")), (0, true), "{out}{told}");
     assert!(told.contains("warning: left out: ") && told.contains("broken.jpg"), "{told}");
+}
+
+#[test]
+fn photos_in_formats_that_are_not_read_are_told_once() {
+    let place = Place::new();
+    for name in ["month_01/lion/IMG_1.HEIC", "month_01/bison/b.dng", "phone/lion/IMG_2.heic", "phone/lion/IMG_3.avif"] {
+        std::fs::create_dir_all(place.path(name).parent().unwrap()).unwrap();
+        std::fs::write(place.path(name), "not decoded").unwrap();
+    }
+    let (code, _, told) = prescient(&["learn", "shop", "month_01"], place.0.path());
+    let left = "warning: left out: 2 photos such as `month_01/bison/b.dng`; HEIC, ";
+    assert!(code == 0 && told.contains(left) && told.contains("convert the photos to JPEG"), "{told}");
+    assert!(!told.contains("is no photo"), "{told}");
+    let few = "`phone` has no photos that can be read: 2 in other formats, such as `phone/lion/IMG_2.heic`\n";
+    for arguments in [["learn", "shop", "phone"], ["predict", "shop", "phone"]] {
+        let told = place.refuses(&arguments);
+        assert!(told.contains(few) && told.contains("hint: HEIC, HEIF, AVIF, TIFF"), "{told}");
+    }
+    let (code, out, told) = prescient(&["predict", "shop", "month_01/lion"], place.0.path());
+    assert!(code == 0 && out.contains("9.png"), "{out}{told}");
+    assert!(told.contains("warning: not answered: 1 in other formats, such as `month_01/lion/IMG_1.HEIC`"), "{told}");
+}
+
+#[test]
+fn a_folder_one_level_too_high_is_told_with_the_one_that_was_meant() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("photos")).unwrap();
+    for month in ["month_01", "month_02"] {
+        std::fs::rename(place.path(month), place.path("photos").join(month)).unwrap();
+    }
+    let told = place.refuses(&["learn", "shop", "photos"]);
+    let found = "`photos` has no photos in the folders in it; found some deeper, as in `photos/month_01/bison`\n";
+    assert!(told.contains(found) && told.contains("did you mean `photos/month_01`?"), "{told}");
+    place.says(&["learn", "shop", "photos/month_01"]);
+}
+
+#[test]
+fn an_empty_folder_of_a_class_is_told() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("month_01/zebra")).unwrap();
+    let (code, _, told) = prescient(&["learn", "shop", "month_01"], place.0.path());
+    assert!(code == 0 && told.contains("warning: `month_01/zebra` has no photos\n"), "{told}");
+    let said = place.says(&["data", "check", "folder", "month_01"]);
+    assert!(said.contains("`zebra` has no images, and is no class"), "{said}");
+}
+
+#[test]
+fn what_is_not_there_is_told_by_what_it_should_be() {
+    let place = Place::new();
+    place.says(&["learn", "shop", "month_01"]);
+    let told = place.refuses(&["predict", "shop", "nofile.jpg"]);
+    assert!(told.contains("`nofile.jpg`: no such photo or folder") && !told.contains("PRESCIENT_DATA"), "{told}");
+    let told = place.refuses(&["predict", "nosuch", "month_01/lion/0.png"]);
+    assert!(told.contains("nothing is there") && told.contains("a project one that `prescient new` made"), "{told}");
+    let told = place.refuses(&["data", "check", "month_01"]);
+    assert!(told.contains("did you mean `folder month_01`?") && told.contains("possible values"), "{told}");
+    assert!(!place.refuses(&["data", "check", "nosuch"]).contains("did you mean"));
+}
+
+/// With photos of three classes it does not guess yet; two others are described all the same.
+#[test]
+fn a_service_counts_the_classes_that_it_does_not_guess_at() {
+    let place = Place::new();
+    place.says(&["learn", "shop", "month_01"]);
+    let mut child = start(&place, &["serve", "shop", "--port", "0", "--device", "cpu"]);
+    let mut greeting = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut greeting).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(greeting.starts_with("serving `shop` version 2 (3 classes with photos, 2 described) at "), "{greeting}");
 }
 
 fn start(place: &Place, arguments: &[&str]) -> std::process::Child {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use unicode_normalization::UnicodeNormalization;
 
 /// The most classes of a dataset, with photos or without.
 pub const MOST: usize = 1_000_000;
@@ -72,6 +73,12 @@ impl Slots {
     pub fn iter(self) -> impl DoubleEndedIterator<Item = Slot> + ExactSizeIterator {
         (self.start..self.end).map(Slot)
     }
+}
+
+/// A name as it is kept and compared, in NFC: macOS writes `ä` into the names of folders as an `a` with dots to be put on it, and
+/// spreadsheets as one letter.
+pub(crate) fn spelled(name: &str) -> String {
+    name.nfc().collect()
 }
 
 /// How many letters have to be put in, taken out, changed, or swapped with the next one to make one name of another.

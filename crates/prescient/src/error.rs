@@ -18,11 +18,12 @@ mod weights;
 
 pub use audit::AuditError;
 pub use compare::CompareError;
-pub use data::DataError;
+pub use data::{CONVERT, DataError};
 pub use export::ExportError;
 pub use learn::LearnError;
 pub use processes::ProcessError;
 pub use project::ProjectError;
+pub(crate) use recipe::OF_ANOTHER;
 pub use recipe::RecipeError;
 pub use reproduce::ReproduceError;
 pub use run::RunError;

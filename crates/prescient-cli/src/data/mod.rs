@@ -5,10 +5,13 @@ mod get;
 mod pack;
 mod show;
 
-use clap::builder::PossibleValuesParser;
-use clap::{Args, Subcommand};
-use prescient::data::{DATASET_NAMES, DATASETS, DatasetOptions, Source};
+use clap::builder::{PossibleValue, PossibleValuesParser, StyledStr, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, Args, Command, Subcommand};
+use prescient::data::{DATASET_NAMES, DATASETS, DatasetOptions, Source, resolve};
 use prescient::error::Result;
+use std::ffi::OsStr;
+use std::path::Path;
 
 /// Fetch data, check it, pack it and show it
 #[derive(Debug, Args)]
@@ -49,8 +52,35 @@ impl Data {
 }
 
 /// The names of all datasets, to choose from.
-fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(DATASET_NAMES)
+fn names() -> Names {
+    Names(PossibleValuesParser::new(DATASET_NAMES))
+}
+
+/// The same; who names a folder of photos alone is told which dataset that is.
+#[derive(Clone)]
+struct Names(PossibleValuesParser);
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> std::result::Result<String, clap::Error> {
+        self.0.parse_ref(command, argument, value).map_err(|mut error| {
+            if resolve(Path::new(value)).exists() {
+                let meant = format!("did you mean `folder {}`?", value.to_string_lossy());
+                error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(meant)]));
+            }
+            error
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
 }
 
 /// The dataset of one of these names.

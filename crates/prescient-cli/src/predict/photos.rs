@@ -1,8 +1,9 @@
 //! The photos that are asked about: files, folders, or what comes on standard input.
 
+use crate::output;
 use prescient::Image;
-use prescient::data::is_image;
-use prescient::error::{DataError, Result};
+use prescient::data::{is_image, is_unread_photo};
+use prescient::error::{CONVERT, DataError, Result};
 use prescient::predictor::{Crop, Cropper};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -33,13 +34,24 @@ impl Photos {
                 photos.extend(from_stdin()?);
             } else if path.is_dir() {
                 let before = photos.len();
-                below(path, &mut BTreeSet::new(), &mut photos)?;
+                let mut unread = Vec::new();
+                below(path, &mut BTreeSet::new(), &mut photos, &mut unread)?;
                 if photos.len() == before {
-                    return Err(DataError::NoPhotos { path: path.clone() }.into());
+                    return Err(DataError::no_photos(path, &unread).into());
+                }
+                if let Some(first) = unread.first() {
+                    output::tell(&format!(
+                        "warning: not answered: {} in other formats, such as `{}`; {CONVERT}",
+                        unread.len(),
+                        first.display()
+                    ));
                 }
             } else {
                 // A file that is not there is told before a long run, not after it.
-                std::fs::metadata(path).map_err(DataError::io(path))?;
+                std::fs::metadata(path).map_err(|error| match error.kind() {
+                    std::io::ErrorKind::NotFound => DataError::NoSuchPhoto { path: path.clone() },
+                    _ => DataError::io(path)(error),
+                })?;
                 photos.push(Photo::File(path.clone()));
             }
         }
@@ -110,8 +122,13 @@ fn from_stdin() -> Result<Vec<Photo>> {
     }
 }
 
-/// Every photo below a folder, by name; each folder once, wherever links lead.
-fn below(folder: &Path, been: &mut BTreeSet<PathBuf>, photos: &mut Vec<Photo>) -> Result<()> {
+/// Every photo below a folder, by name, and those in formats that are not read; each folder once, wherever links lead.
+fn below(
+    folder: &Path,
+    been: &mut BTreeSet<PathBuf>,
+    photos: &mut Vec<Photo>,
+    unread: &mut Vec<PathBuf>,
+) -> Result<()> {
     if !been.insert(folder.canonicalize().map_err(DataError::io(folder))?) {
         return Ok(());
     }
@@ -121,9 +138,11 @@ fn below(folder: &Path, been: &mut BTreeSet<PathBuf>, photos: &mut Vec<Photo>) -
     paths.sort();
     for path in paths {
         if path.is_dir() {
-            below(&path, been, photos)?;
+            below(&path, been, photos, unread)?;
         } else if path.file_name().is_some_and(|name| is_image(&name.to_string_lossy())) {
             photos.push(Photo::File(path));
+        } else if path.file_name().is_some_and(|name| is_unread_photo(&name.to_string_lossy())) {
+            unread.push(path);
         }
     }
     Ok(())

@@ -1,12 +1,12 @@
 //! `prescient learn`.
 
-use super::text::{count, evidence, list};
+use super::text::{count, evidence, list, why_not};
 use super::{Change, name, watch};
 use crate::output;
 use crate::progress::Progress;
 use clap::Args;
 use prescient::Project;
-use prescient::error::Result;
+use prescient::error::{CONVERT, Result};
 use prescient::project::{ClassTable, Learned, Lesson};
 use std::path::PathBuf;
 
@@ -86,6 +86,13 @@ pub(super) fn learn(project: &mut Project, lesson: &Lesson) -> Result<()> {
     if lesson.others.len() > 5 {
         output::tell(&format!("note: {} more files are no photos", lesson.others.len() - 5));
     }
+    for folder in &lesson.empty {
+        output::tell(&format!("warning: `{}` has no photos", folder.display()));
+    }
+    if let Some(first) = lesson.unread.first() {
+        let left = count(lesson.unread.len() as u64, "photo");
+        output::tell(&format!("warning: left out: {left} such as `{}`; {CONVERT}", first.display()));
+    }
     learned.damaged.iter().for_each(|line| output::tell(&format!("warning: left out: {line}")));
     output::print_text(&said(project, &learned))
 }
@@ -136,6 +143,13 @@ fn said(project: &Project, learned: &Learned) -> String {
         text.push_str(&format!("  test photos: {}\n", evidence(&tested.all)));
     }
     let guessed = version.classes.len() - version.seen();
+    if guessed > 0 {
+        let worth = version.worth.as_ref();
+        text.push_str(&match worth.is_some_and(|worth| worth.guesses) {
+            true => format!("  guesses at {} without photos\n", count(guessed as u64, "class")),
+            false => format!("  does not guess yet: {}\n", why_not(worth)),
+        });
+    }
     let known = count(version.seen() as u64, "class");
     text + &format!("  {known} with {}, {guessed} without\n", count(version.photos(), "photo"))
 }

@@ -1,6 +1,6 @@
 //! `prescient status`.
 
-use super::text::{bytes, columns, count, date, evidence, list, percent};
+use super::text::{bytes, columns, count, date, evidence, list, percent, why_not};
 use super::{Form, name};
 use crate::output;
 use clap::Args;
@@ -111,14 +111,13 @@ fn good(status: &Status) -> Vec<String> {
 
 fn said_of_guesses(status: &Status, guessed: &[&ClassStatus], guesses: bool) -> String {
     let names: Vec<String> = guessed.iter().map(|class| class.name.clone()).collect();
-    let why_not = status.worth.as_ref().and_then(|worth| worth.why_not.clone());
     match (names.is_empty(), guesses) {
         (true, _) => "none: every class has photos".to_owned(),
         (false, true) => format!("{} without a photo: {}", count(names.len() as u64, "class"), list(&names, 6)),
         (false, false) => format!(
             "none of {} without a photo: {}",
             count(names.len() as u64, "class"),
-            why_not.unwrap_or_else(|| "nothing was learned yet".to_owned())
+            why_not(status.worth.as_ref())
         ),
     }
 }

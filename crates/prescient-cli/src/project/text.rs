@@ -1,5 +1,6 @@
 //! Words and numbers as people read them.
 
+use prescient::evaluation::Worth;
 use prescient::project::Tally;
 
 /// `1 photo`, `3 photos`.
@@ -30,6 +31,11 @@ pub(super) fn evidence(tally: &Tally) -> String {
         .interval()
         .map_or_else(String::new, |(low, high)| format!("; 95 % interval {:.1} to {:.1}", 100.0 * low, 100.0 * high));
     format!("{} ({} of {}{interval})", percent(tally.share()), tally.right, tally.of)
+}
+
+/// Why classes without photos are not guessed at.
+pub(super) fn why_not(worth: Option<&Worth>) -> &str {
+    worth.and_then(|worth| worth.why_not.as_deref()).unwrap_or("nothing was learned yet")
 }
 
 /// `12.3 MB`.

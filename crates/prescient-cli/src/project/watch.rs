@@ -68,7 +68,7 @@ pub(super) fn watch(project: &mut Project, folder: &Path, dressed: &dyn Fn(Lesso
         bar.tick();
         let lesson = match Lesson::from_folder(folder) {
             Ok(lesson) => Some(lesson),
-            Err(Error::Data(DataError::NoPhotos { .. })) => None,
+            Err(Error::Data(DataError::NoPhotos { .. } | DataError::UnreadPhotos { .. })) => None,
             Err(error) => return Err(error),
         };
         if let Some(lesson) = lesson {
@@ -76,6 +76,8 @@ pub(super) fn watch(project: &mut Project, folder: &Path, dressed: &dyn Fn(Lesso
             if !settled.is_empty() {
                 let mut lesson = dressed(lesson.only(|path| settled.contains_key(path)));
                 lesson.skip_damaged = true;
+                // What has not arrived yet is nothing to warn of.
+                lesson.empty.clear();
                 match bar.suspend(|| learn(project, &lesson)) {
                     Ok(()) => {}
                     Err(Error::Project(ProjectError::Interrupted)) => break,

@@ -165,9 +165,14 @@ impl Serve {
     fn greeting(&self, service: &Service, address: SocketAddr, token: Option<&str>) -> String {
         let live = service.models.current();
         let seen = live.classes.iter().filter(|class| class.seen).count();
-        let guessed = live.classes.len() - seen;
+        // A project may know of classes by a description and not guess at them yet: these do not compete.
+        let described = prescient::Project::open(&self.model).map(|project| {
+            let classes = &project.version().classes;
+            classes.iter().filter(|class| class.photos == 0 && class.described).count()
+        });
+        let described = described.unwrap_or(live.classes.len() - seen);
         let mut text = format!(
-            "serving `{}` version {} ({seen} classes with photos, {guessed} described) at http://{address}/\n",
+            "serving `{}` version {} ({seen} classes with photos, {described} described) at http://{address}/\n",
             live.model.name, live.model.version
         );
         match (token, &self.token) {

@@ -1,5 +1,6 @@
 //! A table of classes: a header, then a row a class with numbers, a description, or both.
 
+use crate::class::spelled;
 use crate::error::DataError;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,6 +10,10 @@ const DESCRIPTION: &str = "description";
 
 const HINT: &str = "a table of classes has a header `class,ATTRIBUTE,…` and one row a class, every value a number; a column \
                     `description` has a few words for every class";
+
+const WORKBOOK: &str = "a workbook of a spreadsheet program";
+
+const ENCODING: &str = "open it in the spreadsheet program and save it as \"CSV UTF-8\"";
 
 /// A table, read.
 #[derive(Debug, PartialEq)]
@@ -37,12 +42,31 @@ pub(crate) fn is_words(column: &str) -> bool {
 }
 
 fn malformed(path: &Path, line: Option<u64>, expected: &str, found: String) -> DataError {
-    DataError::Malformed {
-        path: path.to_owned(),
-        line: line.map(|line| line as usize),
-        expected: expected.to_owned(),
-        found,
-        hint: HINT.to_owned(),
+    let line = line.map(|line| line as usize);
+    DataError::Malformed { path: path.to_owned(), line, expected: expected.to_owned(), found, hint: HINT.to_owned() }
+}
+
+/// A file whose letters cannot be read.
+fn encoded(path: &Path, line: Option<u64>, found: &str) -> DataError {
+    let (line, expected, found) = (line.map(|line| line as usize), "UTF-8 text".to_owned(), found.to_owned());
+    DataError::Malformed { path: path.to_owned(), line, expected, found, hint: ENCODING.to_owned() }
+}
+
+/// A file that is a workbook by its name.
+pub(super) fn workbook(path: &Path) -> DataError {
+    encoded(path, None, WORKBOOK)
+}
+
+/// What a file is instead of a CSV in UTF-8, where its first bytes tell.
+fn other_kind(bytes: &[u8]) -> Option<&'static str> {
+    let begins = |starts: [&[u8]; 2]| starts.iter().any(|start| bytes.starts_with(start));
+    // Workbooks of today are zip archives; those before 2007 begin with the other.
+    if begins([b"PK\x03\x04", b"\xd0\xcf\x11\xe0"]) {
+        Some(WORKBOOK)
+    } else if begins([b"\xff\xfe", b"\xfe\xff"]) || bytes.iter().take(64).any(|byte| *byte == 0) {
+        Some("text in UTF-16")
+    } else {
+        None
     }
 }
 
@@ -52,8 +76,12 @@ pub(crate) fn sheet(bytes: &[u8], path: &Path) -> Result<Sheet, DataError> {
     let mut reader =
         csv::ReaderBuilder::new().flexible(true).delimiter(delimiter(bytes)).trim(csv::Trim::All).from_reader(bytes);
     let unreadable = |error: csv::Error| {
-        malformed(error.position().map(csv::Position::line), "UTF-8 text", "bytes that are not".to_owned())
+        let line = error.position().map(|position| Lines::new(bytes).of(position));
+        encoded(path, line, "bytes that are not")
     };
+    if let Some(found) = other_kind(bytes) {
+        return Err(encoded(path, None, found));
+    }
 
     let header = reader.headers().map_err(unreadable)?.clone();
     match header.get(0).map(|first| first.trim_start_matches('\u{feff}')) {
@@ -71,10 +99,11 @@ pub(crate) fn sheet(bytes: &[u8], path: &Path) -> Result<Sheet, DataError> {
     let names = std::iter::once("class").chain(header.iter().skip(1));
     let mut sheet = Sheet { header: names.map(String::from).collect(), rows: Vec::new() };
     let mut named = BTreeSet::new();
+    let mut lines = Lines::new(bytes);
     for record in reader.records() {
         let record = record.map_err(unreadable)?;
-        let line = record.position().map(csv::Position::line);
-        let name = record[0].to_owned();
+        let line = record.position().map(|position| lines.of(position));
+        let name = spelled(&record[0]);
         if record.len() != header.len() {
             let expected = format!("{} attributes", header.len() - 1);
             let found = record.len().saturating_sub(1);
@@ -90,9 +119,10 @@ pub(crate) fn sheet(bytes: &[u8], path: &Path) -> Result<Sheet, DataError> {
             return Err(malformed(line, "every class once", format!("`{name}` a second time")));
         }
         let cells = record.iter().zip(header.iter()).enumerate();
-        let plain = |(column, (cell, name)): (usize, (&str, &str))| match column > 0 && !is_words(name) {
-            true => with_point(cell, delimiter(bytes)),
-            false => cell.to_owned(),
+        let plain = |(column, (cell, attribute)): (usize, (&str, &str))| match column {
+            0 => name.clone(),
+            _ if is_words(attribute) => cell.to_owned(),
+            _ => with_point(cell, delimiter(bytes)),
         };
         sheet.rows.push((line, cells.map(plain).collect()));
     }
@@ -133,6 +163,32 @@ pub(super) fn table(sheet: Sheet, path: &Path) -> Result<Table, DataError> {
     match table.names.is_empty() {
         true => Err(malformed(None, "at least one class below the header", "none".to_owned())),
         false => Ok(table),
+    }
+}
+
+/// The lines on which records begin, asked for one after the other. The reader's own numbers are of where it stopped before: in
+/// the midst of CR LF, and above lines that are empty.
+struct Lines<'a> {
+    bytes: &'a [u8],
+    /// So far lines are counted.
+    at: usize,
+    line: u64,
+}
+
+impl<'a> Lines<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, line: 1 }
+    }
+
+    fn of(&mut self, position: &csv::Position) -> u64 {
+        let is_end = |byte: &&u8| b"\r\n".contains(byte);
+        let stopped = (position.byte() as usize).clamp(self.at, self.bytes.len());
+        let begins = stopped + self.bytes[stopped..].iter().take_while(is_end).count();
+        let passed = &self.bytes[self.at..begins];
+        let pairs = passed.windows(2).filter(|pair| pair == b"\r\n").count();
+        self.line += (passed.iter().filter(is_end).count() - pairs) as u64;
+        self.at = begins;
+        self.line
     }
 }
 
@@ -190,6 +246,38 @@ mod tests {
             parse("class;description\ncat;soft, furry\n").expect("a table").descriptions.expect("words"),
             ["soft, furry"]
         );
+    }
+
+    /// LF, CR LF as Excel writes it, and CR; the fault stands in the fifth line, after an empty one and a cell of two lines.
+    #[test]
+    fn lines_are_counted_whatever_ends_them() {
+        for end in ["\n", "\r\n", "\r"] {
+            let says = |lines: &[&str]| parse(&lines.join(end)).expect_err("a fault").to_string();
+            let twice = says(&["class,legs", "cat,4", "", "ant,6", "cat,4", "bee,6"]);
+            assert_eq!(twice, "`a.csv`, line 5: expected every class once, found `cat` a second time", "{end:?}");
+            let empty = says(&["class,description", "cat,\"it", "purrs\"", "ant,small", "bee,"]);
+            assert_eq!(empty, "`a.csv`, line 5: expected a description of `bee`, found an empty cell", "{end:?}");
+        }
+        let bytes = b"class,description\r\ncat,fine\r\ndog,caf\xe9\r\n";
+        let error = sheet(bytes, Path::new("a.csv")).expect_err("Latin-1").to_string();
+        assert_eq!(error, "`a.csv`, line 3: expected UTF-8 text, found bytes that are not");
+    }
+
+    /// As Excel saves them: its own kind, Unicode text, and a CSV in the encoding of the country.
+    #[test]
+    fn what_is_no_csv_in_utf_8_says_how_to_save_it() {
+        let utf_16: Vec<u8> = "\u{feff}class\tlegs\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let kinds: [(&[u8], &str); 4] = [
+            (b"PK\x03\x04\x14\0", "found a workbook"),
+            (&utf_16, "found text in UTF-16"),
+            (&utf_16[2..], "found text in UTF-16"),
+            (b"class;Gr\xf6\xdfe\r\n", "line 1: expected UTF-8 text, found bytes that are not"),
+        ];
+        for (bytes, part) in kinds {
+            let error = sheet(bytes, Path::new("a.csv")).expect_err(part);
+            assert!(error.to_string().contains(part), "{error}");
+            assert!(error.hint().is_some_and(|hint| hint.contains("\"CSV UTF-8\"")), "{:?}", error.hint());
+        }
     }
 
     #[test]

@@ -99,6 +99,7 @@ pub fn read(source: &AttributeSource) -> Result<Catalogue, DataError> {
         }
         // What is not there is told as such; what is there and unknown, as unknown.
         _ => match std::fs::metadata(&path) {
+            Ok(_) if ["xlsx", "xls", "ods"].contains(&extension) => return Err(csv::workbook(&path)),
             Ok(_) => return Err(unknown(&path, "a file of another kind")),
             Err(error) => return Err(DataError::io(&path)(error)),
         },

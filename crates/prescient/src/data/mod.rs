@@ -18,7 +18,7 @@ pub use datasets::{
     Apy, ApySettings, Awa2, Awa2Settings, Features, FeaturesSettings, Fit, Folder, FolderSettings, Matrix, Mnist,
     MnistSettings, Pack, PackSettings, Synthetic, SyntheticSettings, framed, pack,
 };
-pub use formats::{Files, Idx, is_image};
+pub use formats::{Files, Idx, is_image, is_unread_photo};
 pub use image::{Channels, Image};
 pub use near_duplicates::{NearDuplicate, Seen, near_duplicates};
 pub use source::{DATASET_NAMES, DATASETS, DatasetInfo, DatasetOptions, Source, resolve, root};

@@ -4,6 +4,10 @@ use crate::error::WeightsError;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What to do about photos in formats that are not read.
+pub const CONVERT: &str =
+    "HEIC, HEIF, AVIF, TIFF and the RAW formats of cameras are not read: convert the photos to JPEG";
+
 /// Data that cannot be read, or must not be.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
@@ -101,6 +105,22 @@ pub enum DataError {
         /// The folder, or standard input.
         path: PathBuf,
     },
+    /// Photos, and none in a format that is read.
+    #[error("`{path}` has no photos that can be read: {count} in other formats, such as `{first}`")]
+    UnreadPhotos {
+        /// The folder.
+        path: PathBuf,
+        /// How many.
+        count: usize,
+        /// One of them.
+        first: PathBuf,
+    },
+    /// A photo that is not there.
+    #[error("`{path}`: no such photo or folder")]
+    NoSuchPhoto {
+        /// As it was written.
+        path: PathBuf,
+    },
     /// Photos that could not be answered for.
     #[error("{count} of {of} photos could not be read")]
     NotAnswered {
@@ -150,6 +170,15 @@ impl DataError {
         move |source| Self::Io { path, source }
     }
 
+    /// A folder without a photo that is read, but with those in `unread`.
+    pub fn no_photos(path: &Path, unread: &[PathBuf]) -> Self {
+        let (path, count) = (path.to_owned(), unread.len());
+        match unread.first().cloned() {
+            Some(first) => Self::UnreadPhotos { path, count, first },
+            None => Self::NoPhotos { path },
+        }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
@@ -193,6 +222,8 @@ impl DataError {
             }
             Self::NoImages => "features lie in memory as they are: they are neither packed nor shown".into(),
             Self::NoPhotos { .. } => "photos are files that end in .jpg, .jpeg, .png, .bmp, .gif or .webp".into(),
+            Self::UnreadPhotos { .. } => CONVERT.into(),
+            Self::NoSuchPhoto { .. } => "is the path right? A relative one is looked for here".into(),
             Self::NotAnswered { .. } => "each one is named above; all others were answered".into(),
             Self::Sealed { .. } => {
                 "this is the rule of the setting, not a fault of the data; only an oracle may break it, by name".into()

@@ -85,6 +85,16 @@ pub enum ProjectError {
         /// One of them.
         first: String,
     },
+    /// Folders of classes lie one level deeper than they were looked for.
+    #[error("`{path}` has no photos in the folders in it; found some deeper, as in `{deeper}`")]
+    TooHigh {
+        /// The folder.
+        path: PathBuf,
+        /// A folder with photos.
+        deeper: PathBuf,
+        /// What was meant, perhaps.
+        meant: PathBuf,
+    },
     /// Photos that cannot be read.
     #[error("{} of {of} photos cannot be read:\n{}", lines.len(), shown(lines))]
     DamagedPhotos {
@@ -173,6 +183,9 @@ impl ProjectError {
             Self::OnlyClass { .. } => "a project needs a class: make a new one, or add classes first".into(),
             Self::NoClass { .. } => {
                 "photos are learned from folders that are named as their classes: `PHOTOS/CLASS/*.jpg`".into()
+            }
+            Self::TooHigh { meant, .. } => {
+                format!("photos are learned from `PHOTOS/CLASS/*.jpg`: did you mean `{}`?", meant.display())
             }
             Self::DamagedPhotos { .. } => {
                 "put whole copies in their place, or leave them out: `--skip-damaged`; nothing was learned".into()

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+/// What is said of a table that only another learner has.
+pub(crate) const OF_ANOTHER: &str = "belongs to the learner";
+
 /// A recipe that cannot be followed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecipeError {
@@ -70,6 +73,11 @@ impl RecipeError {
             Self::Io { .. } | Self::Unknown { .. } => "`prescient list` names the recipes that come along".into(),
             Self::Syntax { .. } | Self::Key { .. } | Self::Fault { .. } | Self::Value { .. } => {
                 "`prescient list --keys` shows every key, what it takes and its default".into()
+            }
+            Self::Override { reason, .. } if reason.contains(OF_ANOTHER) => {
+                "the learner of this recipe does not have that key: leave it out; `prescient list --keys` shows every key, what \
+                 it takes and its default"
+                    .into()
             }
             Self::Override { .. } => {
                 "write it as `--set train.epochs=3`; `prescient list --keys` shows every key and its default".into()

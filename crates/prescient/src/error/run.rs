@@ -201,7 +201,10 @@ impl RunError {
                 path.display(),
                 unfinished.display()
             ),
-            Self::NotARun { .. } => "a run is a folder that `prescient run` or `prescient demo` wrote".into(),
+            Self::NotARun { path, .. } => format!(
+                "{}a run is a folder that `prescient run` or `prescient demo` wrote, a project one that `prescient new` made",
+                if path.exists() { "" } else { "nothing is there, is the path right? " }
+            ),
             Self::Fixed { .. } => "where the data lies may change, `--set data.path=PATH`; for all else start a new run".into(),
             Self::Locked { .. } => "wait until it is done, or choose another folder with `--out`".into(),
             Self::OtherPhotos { .. } => {

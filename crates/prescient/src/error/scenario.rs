@@ -23,6 +23,8 @@ pub enum ScenarioError {
         sum: usize,
         /// What it should.
         classes: usize,
+        /// How many more are described and have no photos.
+        described: usize,
     },
     /// An order that cannot be read.
     #[error("the order `{text}` cannot be read: expected {expected}")]
@@ -74,11 +76,14 @@ impl ScenarioError {
     pub(super) fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Split { .. } => "`25+5x5` is 25 classes, then 5 tasks of 5; `6+2+2` is three tasks".into(),
-            Self::SplitSum { classes, .. } => format!(
-                "the parts of a split must add up to {classes}, for example `{}+{}`",
-                classes - classes / 2,
-                (classes / 2).max(1)
-            ),
+            Self::SplitSum { classes, described, .. } => {
+                let (first, second) = (classes - classes / 2, (classes / 2).max(1));
+                let more = match *described {
+                    0 => String::new(),
+                    _ => format!("; {described} described without photos do not count: no task brings them"),
+                };
+                format!("the parts of a split must add up to {classes}, for example `{first}+{second}`{more}")
+            }
             Self::OrderUnknown { .. } => {
                 "only `awa2` and `apy` know `standard` and `proposed`; `order = \"file order.txt\"` names any order"
                     .into()

@@ -275,7 +275,13 @@ fn scenario(dataset: &dyn Dataset, order: &Order, split: &Split) -> Result<Scena
             order.arrange(&names)?.into_iter().map(|place| listed[place.index()]).collect()
         }
     };
-    Ok(Scenario::in_order(arriving, split)?.beyond(described))
+    let dealt = Scenario::in_order(arriving, split).map_err(|error| match error {
+        ScenarioError::SplitSum { split, sum, classes, .. } => {
+            ScenarioError::SplitSum { split, sum, classes, described: described.len() }
+        }
+        error => error,
+    })?;
+    Ok(dealt.beyond(described))
 }
 
 /// How often a task half learned is written: at most so much is lost when the process is killed, and the rest of an epoch.

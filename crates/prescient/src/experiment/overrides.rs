@@ -82,6 +82,11 @@ mod tests {
             |set: &str| overridden(text, Path::new("r.toml"), &[set.to_owned()]).map_err(|error| error.to_string());
         let refused = set("train.epochs=3").expect_err("a key of the Ghost learner");
         assert!(refused.contains("`train` belongs to the learner `ghost`"), "{refused}");
+        let sets = ["train.epochs=3".to_owned()];
+        let error = crate::Error::from(overridden(text, Path::new("r.toml"), &sets).expect_err("the same"));
+        let hint = error.hint().expect("a hint");
+        assert!(hint.contains("does not have that key") && hint.contains("`prescient list --keys`"), "{hint}");
+        assert!(!hint.contains("--set"), "{hint}");
         assert!(set("calibrate.target=balance").is_ok());
     }
 

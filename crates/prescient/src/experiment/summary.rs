@@ -21,10 +21,11 @@ impl Experiment {
             (_, GeneratorKind::Gaussian(_)) => "ghosts on (gaussian)",
             (_, GeneratorKind::Real) => "ghosts on (real: an oracle)",
         };
+        let count = |count: usize, one: &str, more: &str| format!("{count} {}", if count == 1 { one } else { more });
         format!(
-            "{} classes in {} tasks ({}), {train} images to learn from and {test} to test on{size}, {ghosts}, on the {}",
-            scenario.arriving(),
-            tasks.len(),
+            "{} in {} ({}), {train} images to learn from and {test} to test on{size}, {ghosts}, on the {}",
+            count(scenario.arriving(), "class", "classes"),
+            count(tasks.len(), "task", "tasks"),
             tasks.join("+"),
             if self.device.is_cuda() { "GPU" } else { "CPU" },
         )
@@ -37,18 +38,19 @@ mod tests {
 
     #[test]
     fn a_run_is_told_in_one_line() {
-        let says = |more: &str| {
+        let says = |split: &str, more: &str| {
             let text = format!(
-                "data = {{ kind = 'synthetic', train = 3, test = 2 }}\nscenario.split = '12+6+6'\n\
+                "data = {{ kind = 'synthetic', train = 3, test = 2 }}\nscenario.split = '{split}'\n\
                  model.extractor = {{ kind = 'small-cnn', width = 4 }}\n{more}"
             );
             let recipe = text.parse().expect(&text);
             Experiment::new(recipe, tch::Device::Cpu).expect("drawings").summary()
         };
         assert_eq!(
-            says(""),
+            says("12+6+6", ""),
             "24 classes in 3 tasks (12+6+6), 72 images to learn from and 48 to test on as 32×32 pixels, ghosts off, on the CPU"
         );
-        assert!(says("ghosts.generator.kind = 'gaussian'").contains("ghosts on (gaussian)"));
+        assert!(says("24", "").starts_with("24 classes in 1 task (24), "));
+        assert!(says("12+6+6", "ghosts.generator.kind = 'gaussian'").contains("ghosts on (gaussian)"));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::draft::{self, Draft};
 use super::{ClassTable, Project, Version};
+use crate::class::spelled;
 use crate::error::{ProjectError, Result};
 use crate::learner::Observer;
 use crate::predictor::place::{head, version_folder};
@@ -11,7 +12,8 @@ impl Project {
     /// versions still have them.
     pub fn forget(&mut self, classes: &[String], observer: &mut dyn Observer) -> Result<&Version> {
         let mut step = self.step()?;
-        for class in classes {
+        for class in classes.iter().map(|class| spelled(class)) {
+            let class = &class;
             known(&step.table, class)?;
             if step.table.names().count() == 1 {
                 return Err(ProjectError::OnlyClass { class: class.clone() }.into());
@@ -25,8 +27,8 @@ impl Project {
     /// Gives a class another name; its photos and its description stay.
     pub fn rename(&mut self, class: &str, name: &str, observer: &mut dyn Observer) -> Result<&Version> {
         let mut step = self.step()?;
+        let (class, name) = (&spelled(class), &spelled(name.trim()));
         known(&step.table, class)?;
-        let name = name.trim();
         if name.is_empty() || name.contains(char::is_control) {
             return Err(ProjectError::BadName { class: name.to_owned() }.into());
         }

@@ -178,6 +178,18 @@ mod tests {
         assert_eq!(String::from_utf8(table.to_csv()).expect("text"), "class,weight\nhouse cat,2\nokapi,\n");
     }
 
+    /// `ä` as one letter in the first, as an `a` and its dots in the second: one class, twice.
+    #[test]
+    fn a_name_has_one_spelling() {
+        let decomposed = "Ha\u{308}ngebauchschwein";
+        let table = table(&format!("class,legs\n{decomposed},4\n"));
+        assert_eq!(table.names().collect::<Vec<_>>(), ["H\u{e4}ngebauchschwein"]);
+        let twice = format!("class\nH\u{e4}ngebauchschwein\n{decomposed}\n");
+        assert!(ClassTable::parse(twice.as_bytes(), Path::new("a.csv")).is_err());
+        let lesson = crate::project::Lesson::new("a").with(decomposed, "1.jpg", Vec::new());
+        assert_eq!(lesson.folders().into_iter().collect::<Vec<_>>(), table.names().collect::<Vec<_>>());
+    }
+
     #[test]
     fn a_folder_means_the_class_of_the_same_words_and_typos_are_seen() {
         let table = table("class\ngiant+panda\nred panda\nzebra\nox\n");

@@ -1,8 +1,9 @@
 //! Photos to learn from: a folder or an archive with a folder for each class, or photos in memory.
 
 use super::classes::ClassTable;
+use crate::class::spelled;
 use crate::data::check::is_cut;
-use crate::data::{Channels, Files, Image, is_image};
+use crate::data::{Channels, Files, Image, is_image, is_unread_photo};
 use crate::error::{DataError, ProjectError, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,10 @@ pub struct Lesson {
     pub add_classes: bool,
     /// Files among the photos that are none.
     pub others: Vec<PathBuf>,
+    /// Photos in formats that are not read.
+    pub unread: Vec<PathBuf>,
+    /// Folders of classes with nothing in them.
+    pub empty: Vec<PathBuf>,
 }
 
 /// A photo of a class.
@@ -66,6 +71,8 @@ impl Lesson {
             skip_damaged: false,
             add_classes: false,
             others: Vec::new(),
+            unread: Vec::new(),
+            empty: Vec::new(),
         }
     }
 
@@ -90,37 +97,49 @@ impl Lesson {
                 if is_image(&entry) {
                     loose.get_or_insert(entry);
                 } else {
-                    lesson.others.push(files.path(&entry));
+                    lesson.leave(&entry, files.path(&entry));
                 }
                 continue;
             };
             if class == UNSURE {
                 continue;
             }
-            for name in files.entries(&entry)? {
+            let names = files.entries(&entry)?;
+            if names.is_empty() {
+                lesson.empty.push(files.path(class));
+            }
+            for name in names {
                 let path = files.path(&name);
                 match is_image(&name) && !name.ends_with('/') {
                     true => lesson.photos.push(Photo {
-                        class: class.to_owned(),
+                        class: spelled(class),
                         path,
                         source: Source::File(files.clone(), name),
                     }),
-                    false => lesson.others.push(path),
+                    false => lesson.leave(&name, path),
                 }
             }
         }
         match (loose, lesson.photos.is_empty()) {
             (Some(first), _) => Err(ProjectError::NoClass { path: path.to_owned(), first }.into()),
-            (None, true) => Err(DataError::NoPhotos { path: path.to_owned() }.into()),
+            (None, true) => Err(match deeper(&files)? {
+                Some((deeper, meant)) => ProjectError::TooHigh { path: path.to_owned(), deeper, meant }.into(),
+                None => DataError::no_photos(path, &lesson.unread).into(),
+            }),
             (None, false) => Ok(lesson),
         }
+    }
+
+    /// Leaves a file out.
+    fn leave(&mut self, name: &str, path: PathBuf) {
+        if is_unread_photo(name) { self.unread.push(path) } else { self.others.push(path) }
     }
 
     /// With one more photo: the bytes of its file, of which `name` is shown in errors.
     #[must_use]
     pub fn with(mut self, class: &str, name: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
         let source = Source::Bytes(bytes.into());
-        self.photos.push(Photo { class: class.to_owned(), path: PathBuf::from(name), source });
+        self.photos.push(Photo { class: spelled(class), path: PathBuf::from(name), source });
         self
     }
 
@@ -158,6 +177,23 @@ impl Lesson {
     pub(super) fn folders(&self) -> BTreeSet<&str> {
         self.photos.iter().map(|photo| photo.class.as_str()).collect()
     }
+}
+
+/// A folder with photos that lies one level deeper than those of classes, and the folder that it lies in.
+fn deeper(files: &Files) -> Result<Option<(PathBuf, PathBuf)>, DataError> {
+    let folders = |within: &str| {
+        let entries = files.entries(within)?.into_iter();
+        Ok::<Vec<String>, DataError>(entries.filter(|name| name.ends_with('/')).collect())
+    };
+    for above in folders("")? {
+        for below in folders(&above)? {
+            if files.entries(&below)?.iter().any(|name| is_image(name)) {
+                let shown = |name: &str| files.path(name.trim_end_matches('/'));
+                return Ok(Some((shown(&below), shown(&above))));
+            }
+        }
+    }
+    Ok(None)
 }
 
 impl Photo {

@@ -47,6 +47,7 @@ pub struct Version {
 #[serde(deny_unknown_fields)]
 pub struct KnownClass {
     /// Its name.
+    #[serde(deserialize_with = "name")]
     pub name: String,
     /// How many photos were learned from.
     pub photos: u64,
@@ -66,6 +67,11 @@ pub struct KnownClass {
     /// The file with the features of those that are only measured by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tested_features: Option<String>,
+}
+
+/// As names are compared now: those of early projects are as they were read.
+fn name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(|name| crate::class::spelled(&name))
 }
 
 fn is_zero(count: &u64) -> bool {

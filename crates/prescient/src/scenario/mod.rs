@@ -42,6 +42,7 @@ impl Scenario {
                 split: split.to_string(),
                 sum: split.classes(),
                 classes: order.len(),
+                described: 0,
             });
         }
         let mut starts = vec![0];

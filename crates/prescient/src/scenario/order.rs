@@ -131,16 +131,17 @@ fn from_lines(text: &str, names: &[String], path: &std::path::Path) -> Result<Ve
     let table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
     let names_in = text
         .lines()
-        .map(|line| if table { first_cell(line) } else { line.trim() })
+        .map(|line| crate::class::spelled(if table { first_cell(line) } else { line.trim() }))
         .enumerate()
         .filter(|(_, name)| !name.is_empty());
     let header = |index: usize, name: &str| table && index == 0 && name.eq_ignore_ascii_case("class");
     // A class that is only described has no place in the order.
     let counts = |index: usize, name: &str| !header(index, name) && (!table || ids.contains_key(name));
-    for (index, name) in names_in.filter(|(index, name)| counts(*index, name)) {
+    for (index, name) in names_in.filter(|(index, name)| counts(*index, name.as_str())) {
         let at_line = |reason: String| ScenarioError::OrderLine { path: path.to_owned(), line: index + 1, reason };
-        let class =
-            *ids.get(name).ok_or_else(|| at_line(format!("expected a class of the dataset, found `{name}`")))?;
+        let class = *ids
+            .get(name.as_str())
+            .ok_or_else(|| at_line(format!("expected a class of the dataset, found `{name}`")))?;
         if let Some(first) = line_of.insert(class, index + 1) {
             return Err(at_line(format!("`{name}` stands in line {first} already")));
         }

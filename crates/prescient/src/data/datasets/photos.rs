@@ -2,9 +2,9 @@
 
 use crate::catalogue::Catalogue;
 use crate::class::ClassId;
-use crate::data::formats::files::{Files, is_image};
+use crate::data::formats::files::{Files, is_image, is_unread_photo};
 use crate::data::{Channels, Image, Sample, Subset};
-use crate::error::DataError;
+use crate::error::{CONVERT, DataError};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -42,6 +42,9 @@ pub(crate) fn images_of_class(files: &Files, folder: &str, layout: &str, faults:
         entries.into_iter().partition(|name| !name.ends_with('/') && is_image(name));
     faults.extend(others.iter().map(|name| match name.ends_with('/') {
         true => fault(files, name, "images in the folder of a class", "a folder in it", layout),
+        false if is_unread_photo(name) => {
+            fault(files, name, "an image", "a photo in a format that is not read", CONVERT)
+        }
         false => {
             let hint = "only jpg, jpeg, png, bmp, gif and webp are read: take other files away";
             fault(files, name, "an image", "a file of another kind", hint)

@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 /// What counts as an image, in any case.
 const EXTENSIONS: [&str; 6] = ["jpg", "jpeg", "png", "bmp", "gif", "webp"];
 
+/// Photos of phones and cameras that are not decoded, in any case.
+const UNREAD: [&str; 15] =
+    ["heic", "heif", "avif", "tif", "tiff", "raw", "dng", "cr2", "cr3", "nef", "arw", "orf", "rw2", "raf", "jxl"];
+
 /// A folder, a zip archive, or a folder of tar shards. Names have `/` between their parts; those of folders end in one.
 pub struct Files {
     path: PathBuf,
@@ -159,8 +163,17 @@ fn is_skipped(name: &str) -> bool {
 
 /// Whether a file's name says that it is an image.
 pub fn is_image(file: &str) -> bool {
+    ends_in(file, &EXTENSIONS)
+}
+
+/// Whether a file's name says that it is a photo in a format that is not read.
+pub fn is_unread_photo(file: &str) -> bool {
+    ends_in(file, &UNREAD)
+}
+
+fn ends_in(file: &str, extensions: &[&str]) -> bool {
     let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.as_str()))
+    extension.is_some_and(|extension| extensions.contains(&extension.as_str()))
 }
 
 /// A file that is no zip archive is no folder either.

@@ -17,5 +17,5 @@ pub(crate) mod shards;
 #[cfg(feature = "archives")]
 mod tree;
 
-pub use files::{Files, is_image};
+pub use files::{Files, is_image, is_unread_photo};
 pub use idx::Idx;

@@ -1,6 +1,7 @@
 //! Whether what a recipe writes is a key, and its value allowed.
 
 use crate::class::distance;
+use crate::error::OF_ANOTHER;
 use crate::experiment::keys::Allowed::{self, Choice, Flag, Number, Other, Text, Whole};
 use crate::experiment::keys::{KEYS, Key, OF_THE_GHOST_LEARNER, ORACLE_OF_BOTH};
 use crate::experiment::preset::put;
@@ -59,8 +60,7 @@ pub(in crate::experiment) fn check_learner(table: &Table) -> Result<(), Fault> {
     let foreign = table.iter().find(foreign).map(|(key, _)| key);
     match (kind, foreign) {
         (Some("closed-form"), Some(key)) => {
-            let reason =
-                format!("`{key}` belongs to the learner `ghost`; with `closed-form` there is nothing to train by it");
+            let reason = format!("`{key}` {OF_ANOTHER} `ghost`; with `closed-form` there is nothing to train by it");
             Err(Fault { key: key.clone(), reason })
         }
         _ => Ok(()),

@@ -8,7 +8,7 @@ use std::path::Path;
 /// The lines of a text with one name each. An empty line is told: everything after it would be in the wrong place.
 pub(crate) fn lines(path: &Path) -> Result<Vec<String>, DataError> {
     let text = crate::disk::read_text(path).map_err(DataError::io(path))?;
-    let lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
+    let lines: Vec<String> = text.lines().map(|line| crate::class::spelled(line.trim())).collect();
     match lines.iter().position(String::is_empty) {
         None => Ok(lines),
         Some(line) => Err(DataError::Malformed {

@@ -47,14 +47,19 @@ pub(crate) fn inventory(path: &Path, settings: &FolderSettings) -> Result<Invent
 
 /// A notice for each folder that is not looked into.
 fn unread(files: &Files) -> Vec<Finding> {
+    let top = files.entries("").unwrap_or_default().into_iter();
     if let Some(classes) = undivided(files) {
         let what = format!(
             "no `train` and no `test`: of each of {} folders a fifth is tested on, always the same",
             classes.len()
         );
-        return vec![Finding::notice(Kind::Layout, what)];
+        let without = top.filter(|name| name.ends_with('/') && !classes.contains(name));
+        let without = without.map(|name| {
+            let class = name.trim_end_matches('/');
+            Finding::notice(Kind::Layout, format!("`{class}` has no images, and is no class"))
+        });
+        return std::iter::once(Finding::notice(Kind::Layout, what)).chain(without).collect();
     }
-    let top = files.entries("").unwrap_or_default().into_iter();
     let others = top.filter(|name| name.ends_with('/') && !["train/", "test/"].contains(&name.as_str()));
     let hidden = ["", "train/", "test/"].into_iter().flat_map(|within| files.hidden(within));
     let notice = |name: String| {

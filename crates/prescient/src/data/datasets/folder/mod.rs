@@ -3,6 +3,7 @@
 mod check;
 
 use crate::catalogue::{AttributeSource, Catalogue, Scale, class_information};
+use crate::class::spelled;
 use crate::data::check::Inventory;
 use crate::data::datasets::photos::{Classes, Photos, Survey, as_the_photos, fault, images_of_class};
 use crate::data::formats::files::{Files, is_image};
@@ -199,13 +200,14 @@ fn divided(files: &Files, folders: &[String], faults: &mut Vec<DataError>) -> (C
     for folder in folders {
         let mut images = images_of_class(files, folder, LAYOUT, faults);
         images.sort();
-        let class = folder.trim_end_matches('/').to_owned();
+        let class = spelled(folder.trim_end_matches('/'));
         if images.len() == 1 {
             faults.push(fault(files, &class, "two images of the class, one to test on", "one", LAYOUT));
         } else {
-            test.insert(class.clone(), images.split_off(images.len() - images.len().div_ceil(TESTED)));
+            let tested = images.split_off(images.len() - images.len().div_ceil(TESTED));
+            test.entry(class.clone()).or_default().extend(tested);
         }
-        train.insert(class, images);
+        train.entry(class).or_default().extend(images);
     }
     (train, test)
 }
@@ -226,7 +228,7 @@ fn side(files: &Files, side: &str, faults: &mut Vec<DataError>) -> Classes {
         match entry.strip_suffix('/') {
             Some(class) => {
                 let images = images_of_class(files, &entry, LAYOUT, faults);
-                classes.insert(class[below.len()..].to_owned(), images);
+                classes.entry(spelled(&class[below.len()..])).or_default().extend(images);
             }
             None => faults.push(fault(files, &entry, "a folder for each class here", "a file", LAYOUT)),
         }

@@ -143,6 +143,16 @@ fn the_first_table_gives_the_order() {
     assert_eq!(data.samples(Subset::Train)[2].class, ClassId(1));
 }
 
+/// `ö` as an `o` and its dots in the names of folders, as macOS writes it, and as one letter in the table.
+#[test]
+fn a_folder_and_a_row_may_write_an_umlaut_in_two_ways() {
+    let folder = tree(&["train/lo\u{308}we/1.png", "test/l\u{f6}we/2.png"]);
+    let (_table, path) = table("class,legs\nl\u{f6}we,4\n");
+    let data = open(folder.path(), &[path]).expect("one class");
+    assert_eq!(data.catalogue().names(), ["l\u{f6}we"]);
+    assert_eq!((names(&data, Subset::Train).len(), names(&data, Subset::Test).len()), (1, 1));
+}
+
 #[test]
 fn other_classes_in_a_table_are_told_both_ways() {
     let (_table, path) = table("class,legs\ncat,4\nwhale,0\n");
