@@ -239,3 +239,110 @@ impl Curve {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+    use crate::engine::with_seed;
+    use crate::learner::Target;
+    use crate::learner::closed_form::fit;
+    use tch::Device;
+
+    const CLASSES: usize = 40;
+    const SEEN: usize = 30;
+    const WIDTH: i64 = 32;
+
+    /// Classes whose means follow from six attributes, but for a part of their own.
+    struct Drawn {
+        catalogue: Catalogue,
+        means: Tensor,
+    }
+
+    fn randn(rows: usize, columns: i64) -> Tensor {
+        Tensor::randn([rows as i64, columns], (Kind::Double, Device::Cpu))
+    }
+
+    impl Drawn {
+        fn new() -> Self {
+            let attributes = randn(CLASSES, 6);
+            // One attribute has a value for the last class alone.
+            let (own, last) = (attributes.select(1, 5), CLASSES as i64 - 1);
+            let _ = (own.shallow_clone().fill_(0.0), own.narrow(0, last, 1).fill_(1.0));
+            let means = attributes.matmul(&randn(6, WIDTH)) + randn(CLASSES, WIDTH) * 2.0;
+            let rows: Vec<Vec<f64>> = Vec::try_from(&attributes).expect("numbers");
+            let rows = rows.into_iter().map(|row| row.into_iter().map(|value| value as f32).collect()).collect();
+            let names = (0..CLASSES).map(|class| format!("{class:02}")).collect();
+            let attributes = (0..6).map(|place| format!("attribute {place}")).collect();
+            Self { catalogue: Catalogue::new(names, attributes, rows), means }
+        }
+
+        fn photos(&self, class: usize, count: usize) -> Tensor {
+            let photos = self.means.get(class as i64).unsqueeze(0) + randn(count, WIDTH) * 3.0;
+            &photos / sum(&photos.square()).sqrt().unsqueeze(1)
+        }
+
+        fn learn(&self, sums: &mut Sums, class: usize, count: usize) {
+            let digest = |photo: usize| *blake3::hash(format!("{class} {photo}").as_bytes()).as_bytes();
+            let digests: Vec<[u8; 32]> = (0..count).map(digest).collect();
+            sums.add(&format!("{class:02}"), &self.photos(class, count), &digests).expect("photos");
+        }
+
+        /// How often new photos of each class are named right. Classes with photos come first.
+        fn right(&self, sums: &Sums, fitted: &Fitted) -> Vec<f64> {
+            let head = crate::predictor::Head::Gaussian(fitted.head(self.catalogue.names()));
+            let seen = sums.classes().len() as i64;
+            let right = |class: usize| {
+                let scores = head.scores(&self.photos(class, 200).to_kind(Kind::Float));
+                let (known, guessed) = (scores.narrow(1, 0, seen), scores.narrow(1, seen, CLASSES as i64 - seen));
+                let novelty = fitted.novelty.as_ref().expect("classes are guessed at");
+                let scores = novelty.log_probabilities(fitted.scale, &known, &guessed);
+                let _ = scores.narrow(1, 0, seen).g_sub_scalar_(fitted.offset);
+                let answers = scores.argmax(1, false);
+                answers.eq(class as i64).to_kind(Kind::Double).mean(Kind::Double).double_value(&[])
+            };
+            (0..CLASSES).map(right).collect()
+        }
+    }
+
+    /// Thirty classes with forty photos each let expect how ten others are named by their descriptions alone, and what ten photos of one
+    /// of them add to it: both about as it then comes. Who is described unlike all others comes first.
+    #[test]
+    fn what_is_expected_of_classes_without_photos_is_what_comes() {
+        with_seed(5, || {
+            let drawn = Drawn::new();
+            let information = Information::new(&drawn.catalogue);
+            let mut sums = Sums::new(WIDTH as usize, false);
+            (0..SEEN).for_each(|class| drawn.learn(&mut sums, class, 40));
+            let fitted = fit(&sums, &information, Target::Accuracy).expect("a fit");
+            assert!(fitted.guesses());
+            let found = prospects(&sums, &information, &fitted).expect("a play").expect("classes with photos");
+            let now = drawn.right(&sums, &fitted);
+            let mean = |values: &mut dyn Iterator<Item = f64>| {
+                let values: Vec<f64> = values.collect();
+                values.iter().sum::<f64>() / values.len() as f64
+            };
+            let unseen = SEEN..CLASSES;
+            let expected = mean(&mut found[unseen.clone()].iter().map(|prospect| prospect.right));
+            let came = mean(&mut now[unseen.clone()].iter().copied());
+            assert!((expected - came).abs() < 0.15 && came > 0.1, "expected {expected:.2}, came {came:.2}");
+            let seen = mean(&mut found[..SEEN].iter().map(|prospect| prospect.right));
+            let came = mean(&mut now[..SEEN].iter().copied());
+            assert!((seen - came).abs() < 0.15, "expected {seen:.2}, came {came:.2}");
+
+            let ten = MORE.iter().position(|&more| more == 10).expect("ten");
+            drawn.learn(&mut sums, SEEN, 10);
+            let fitted = fit(&sums, &information, Target::Accuracy).expect("a fit");
+            let came = drawn.right(&sums, &fitted)[SEEN] - now[SEEN];
+            let expected = found[SEEN].gains[ten] * CLASSES as f64;
+            assert!((expected - came).abs() < 0.2 && came > 0.1, "expected {expected:.2}, came {came:.2}");
+            let first = found.iter().max_by(|a, b| a.gains[ten].total_cmp(&b.gains[ten])).expect("classes");
+            assert_eq!(first.class, format!("{:02}", CLASSES - 1));
+            // More photos never lose, and a class that has forty gains least.
+            for prospect in &found {
+                assert!(prospect.gains.is_sorted(), "{prospect:?}");
+                assert!(prospect.photos == 0 || prospect.gains[ten] < first.gains[ten] / 3.0, "{prospect:?}");
+            }
+        });
+    }
+}
