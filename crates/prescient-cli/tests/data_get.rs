@@ -137,6 +137,7 @@ fn another_mirror_helps() {
     assert_eq!(get(&[&closed, &good], folder.path()).unwrap(), Fetched::Now);
     let error = get(&[&closed], &folder.path().join("other")).unwrap_err().to_string();
     assert!(error.ends_with("it answers with status 503"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path().join("other")).unwrap().count(), 0, "nothing came, so nothing stays");
 }
 
 /// As long, but not the same: nothing of it is kept, and the file never gets its name.

@@ -61,6 +61,10 @@ pub fn fetch(remote: &Remote, mirrors: &[String], folder: &Path, progress: Progr
             Err(Failure::There(reason)) => refusal = refused(reason),
         }
     }
+    // There is nothing in it to go on with.
+    if fs::metadata(&part).is_ok_and(|part| part.len() == 0) {
+        fs::remove_file(&part).map_err(DataError::io(&part))?;
+    }
     Err(refusal)
 }
 
