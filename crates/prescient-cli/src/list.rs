@@ -51,14 +51,17 @@ fn key_documents() -> Vec<Value> {
     key_rows().into_iter().map(document).collect()
 }
 
+/// All datasets.
+pub(super) fn datasets_as_json() -> Vec<Value> {
+    DATASETS.iter().map(|data| json!({ "name": data.name, "about": data.about, "needs": data.needs })).collect()
+}
+
 fn everything_as_json() -> Value {
-    let datasets: Vec<Value> =
-        DATASETS.iter().map(|data| json!({ "name": data.name, "about": data.about, "needs": data.needs })).collect();
     let recipe = |one: &recipes::BuiltIn| json!({ "name": one.name, "about": one.about(), "row": one.is_row });
     let recipes: Vec<Value> = recipes::built_in().iter().map(recipe).collect();
     let metrics: Vec<Value> =
         METRICS.iter().map(|metric| json!({ "name": metric.name(), "about": metric.about() })).collect();
-    json!({ "datasets": datasets, "recipes": recipes, "metrics": metrics })
+    json!({ "datasets": datasets_as_json(), "recipes": recipes, "metrics": metrics })
 }
 
 fn everything() -> String {

@@ -42,7 +42,7 @@ const COMMANDS: &[(&str, &str, i32)] = &[
     ("weights list JSON", "weights list", 0),
     ("weights check JSON", "weights check", 0),
     ("weights get", "weights get mobilenet-v2 --from http://127.0.0.1:9/models", 2),
-    ("data list", "data list", 0),
+    ("data list JSON", "data list", 0),
     ("data get", "data get awa2 --out awa2", 2),
     ("data check JSON", "data check folder photos --attributes classes.csv", 0),
     ("data check wrong JSON", "data check folder wrong", 2),

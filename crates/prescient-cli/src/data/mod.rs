@@ -5,11 +5,13 @@ mod get;
 mod pack;
 mod show;
 
+use crate::output::{self, Form};
 use clap::builder::{PossibleValue, PossibleValuesParser, StyledStr, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Args, Command, Subcommand};
 use prescient::data::{DATASET_NAMES, DATASETS, DatasetOptions, Source, resolve};
 use prescient::error::Result;
+use serde_json::json;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -23,7 +25,7 @@ pub(super) struct Data {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Name the datasets and what each needs
-    List,
+    List(Form),
     /// Fetch a dataset, or say where to get it by hand
     Get(get::Get),
     /// Read every file of a dataset, and say all that is wrong with it
@@ -37,11 +39,14 @@ enum Verb {
 impl Data {
     pub(super) fn run(self) -> Result<()> {
         match self.verb {
-            Verb::List => {
+            Verb::List(form) if form.is_json() => {
+                output::print_json(&json!({ "datasets": crate::list::datasets_as_json() }))
+            }
+            Verb::List(_) => {
                 let lines = DATASETS.iter().map(|dataset| {
                     format!("{:<12}  {}\n{:<12}  needs: {}\n", dataset.name, dataset.about, "", dataset.needs)
                 });
-                crate::output::print_text(&lines.collect::<String>())
+                output::print_text(&lines.collect::<String>())
             }
             Verb::Get(verb) => verb.run(),
             Verb::Check(verb) => verb.run(),
