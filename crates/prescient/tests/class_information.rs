@@ -88,8 +88,9 @@ fn sources_that_name_other_classes_are_told() {
 fn what_is_no_class_information_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let says = |name: &str| read(&source(folder.path().join(name))).unwrap_err().to_string();
-    std::fs::write(folder.path().join("a.xlsx"), "PK").unwrap();
-    assert!(says("a.xlsx").ends_with("expected class information, found a file of another kind"));
+    ["a.xlsx", "a.docx"].iter().for_each(|name| std::fs::write(folder.path().join(name), "PK").unwrap());
+    assert!(says("a.xlsx").ends_with("expected UTF-8 text, found a workbook of a spreadsheet program"));
+    assert!(says("a.docx").ends_with("expected class information, found a file of another kind"));
     assert!(says("").contains("expected class information, found a folder with neither"));
     assert!(matches!(read(&source(folder.path().join("none.csv"))), Err(DataError::Io { .. })));
     assert!(matches!(read(&source(folder.path().join("none.xlsx"))), Err(DataError::Io { .. })));
