@@ -1,6 +1,6 @@
 //! The covariance within classes, `Σ`, which all classes share.
 
-use super::sums::Sums;
+use super::sums::{FOLDS, Sums, fold};
 use crate::error::LearnError;
 use tch::{Kind, Tensor};
 
@@ -40,6 +40,13 @@ impl Covariance {
         let _ = shrunk.diagonal(0, 0, 1).g_add_scalar_(self.mean * shrinkage);
         Ok(Whitening { root: shrunk.f_linalg_cholesky(false)? })
     }
+}
+
+/// The classes of `sums` fold by fold, by their places among `names`, each fold with the covariance of all others.
+pub(super) fn fold_by_fold(sums: &Sums, means: &Tensor, names: &[&str]) -> Vec<(Covariance, Vec<usize>)> {
+    let classes = |place: usize| (0..names.len()).filter(|&class| fold(names[class]) == place).collect();
+    let folds = (0..FOLDS).map(|place| (place, classes(place))).filter(|(_, of): &(_, Vec<usize>)| !of.is_empty());
+    folds.map(|(place, of)| (Covariance::new(sums, means, Some(place)), of)).collect()
 }
 
 /// `L⁻¹` where `Σ = L Lᵀ`: what it makes of features has the identity as its covariance.

@@ -2,12 +2,12 @@
 
 use super::calibrate::{Question, calibrate, players, plays_few};
 use super::choose::{Calibrated, Gain, Part, Role, half_each};
-use super::covariance::{Covariance, Whitening};
+use super::covariance::{Covariance, Whitening, fold_by_fold};
 use super::ghosts::Ghosts;
 use super::information::{Information, Likenesses};
 use super::probabilities::{Odds, odds};
 use super::stand_ins::{Fold, Played, stand_ins};
-use super::sums::{FOLDS, Sums, fold};
+use super::sums::Sums;
 use crate::error::LearnError;
 use crate::evaluation::{Misleading, SourceWorth, Worth};
 use crate::learner::Target;
@@ -199,19 +199,12 @@ impl<'a> Given<'a> {
         let mut given =
             Self { sums, seen, unseen, covariance, means, counts, sample, truth, folds: Vec::new(), likenesses };
         if plays_few(&Vec::<f64>::try_from(&given.counts)?) {
-            given.folds = given.fold_by_fold();
+            given.folds = fold_by_fold(sums, &given.means, &given.seen);
         }
         Ok(given)
     }
 
-    /// The classes fold by fold, each with the covariance of the others.
-    fn fold_by_fold(&self) -> Vec<(Covariance, Vec<usize>)> {
-        let classes = |place: usize| (0..self.seen.len()).filter(|&class| fold(self.seen[class]) == place).collect();
-        let folds = (0..FOLDS).map(|place| (place, classes(place))).filter(|(_, of): &(_, Vec<usize>)| !of.is_empty());
-        folds.map(|(place, of)| (Covariance::new(self.sums, &self.means, Some(place)), of)).collect()
-    }
-
-    /// They and their features, whitened.
+    /// Classes fold by fold and their features, whitened.
     fn whitened(&self, folds: &[(Covariance, Vec<usize>)], shrinkage: f64) -> Result<Vec<Fold>, LearnError> {
         let fold = |(covariance, classes): &(Covariance, Vec<usize>)| {
             let whitening = covariance.whitening(shrinkage)?;
@@ -263,7 +256,7 @@ impl<'a> Given<'a> {
         if !self.folds.is_empty() || self.are_many() {
             return Ok(played);
         }
-        let mut folds = self.fold_by_fold();
+        let mut folds = fold_by_fold(self.sums, &self.means, &self.seen);
         folds.retain(|(covariance, _)| covariance.freedom >= 0.5 * self.covariance.freedom);
         let (counts, photos) = (Vec::<f64>::try_from(&self.counts)?, [(0, share)]);
         let stage = Played { counts: &counts, noise: best.noise, players: &players(&counts), photos: &photos };

@@ -11,11 +11,11 @@
 //! classes. A play of each unseen class by itself, with the errors of seen ones, was tried: it orders classes no better than chance.
 //! What one class wins from others, or loses to them, is not counted.
 
-use super::covariance::Covariance;
+use super::covariance::{Covariance, fold_by_fold};
 use super::fit::Fitted;
 use super::ghosts::Ghosts;
 use super::information::{COMMON, Information};
-use super::sums::{FOLDS, Sums, fold};
+use super::sums::Sums;
 use super::worlds::{Answers, World, sum};
 use crate::error::LearnError;
 use std::collections::BTreeMap;
@@ -126,14 +126,11 @@ impl Stage {
 
     /// The classes with photos fold by fold, each with the covariance of the others where that still says enough.
     fn folds(&self, sums: &Sums) -> Vec<(Covariance, Vec<usize>)> {
-        let whole = Covariance::new(sums, &self.means, None).freedom;
-        let classes = |place: usize| (0..self.seen()).filter(|&class| fold(&self.names[class]) == place).collect();
-        let folds = (0..FOLDS).map(|place| (place, classes(place))).filter(|(_, of): &(_, Vec<usize>)| !of.is_empty());
-        let covariance = |place: usize| {
-            let without = Covariance::new(sums, &self.means, Some(place));
-            if without.freedom >= 0.5 * whole { without } else { Covariance::new(sums, &self.means, None) }
-        };
-        folds.map(|(place, of)| (covariance(place), of)).collect()
+        let whole = || Covariance::new(sums, &self.means, None);
+        let enough = 0.5 * whole().freedom;
+        let seen: Vec<&str> = self.names[..self.seen()].iter().map(String::as_str).collect();
+        let folds = fold_by_fold(sums, &self.means, &seen).into_iter();
+        folds.map(|(others, of)| (if others.freedom >= enough { others } else { whole() }, of)).collect()
     }
 
     /// Features of a class, `[sample, width]`.

@@ -1,4 +1,4 @@
-//! Worlds in which one class with photos is taken away, and its photos play those of others.
+//! Worlds in which one class with photos is taken away, and gets its photos back a few at a time.
 
 use super::ghosts::Ghosts;
 use super::prospects::{MORE, STEPS, Stage};
