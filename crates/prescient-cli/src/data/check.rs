@@ -161,7 +161,7 @@ mod tests {
 
     fn finding(kind: Kind, what: &str, mend: Option<&str>) -> Finding {
         let (what, mend, wrong) = (what.to_owned(), mend.map(String::from), mend.is_some());
-        Finding { kind, what, mend, wrong, exclude: Vec::new() }
+        Finding { kind, what, mend, wrong, exclude: Vec::new(), keeps_one: false }
     }
 
     #[test]
