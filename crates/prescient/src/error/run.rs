@@ -107,13 +107,16 @@ pub enum RunError {
         /// Now.
         found: String,
     },
-    /// No model of that task is there, or none that looks ahead.
-    #[error("there is nothing imagined after task {task} of this run")]
+    /// A task after which no class is to come, so that nothing is imagined.
+    #[error("{}", match tasks {
+        1 => "this run has one task: every class arrives in it, and there is none to imagine".to_owned(),
+        _ => format!("after task {task}, the last of this run, every class has arrived: there is none to imagine"),
+    })]
     NothingToInspect {
         /// The task asked for.
         task: usize,
-        /// The last one that can be looked at.
-        last: usize,
+        /// How many there are.
+        tasks: usize,
     },
     /// A task that is not finished.
     #[error("task {task} of this run is not finished: {finished} are")]
@@ -228,10 +231,13 @@ impl RunError {
             Self::OtherDevice { expected, .. } => {
                 format!("a CPU and a GPU round differently, so one record comes from one device: `--device {expected}`")
             }
-            Self::NothingToInspect { last: 0, .. } => {
-                "let a run finish a task that is not its last one first: after that nothing is still to come".into()
+            Self::NothingToInspect { tasks: 1, .. } => {
+                "a `scenario.split` of two parts or more, such as `4+2`, leaves classes that are still to come".into()
             }
-            Self::NothingToInspect { last, .. } => format!("ask for one of the tasks 1 to {last}: `--task {last}`"),
+            Self::NothingToInspect { tasks, .. } => {
+                format!("ask for one of the tasks 1 to {last}: `--task {last}`", last = tasks - 1)
+            }
+            Self::NoSuchTask { finished: 0, .. } => "`prescient run --resume` goes on with a run that was stopped".into(),
             Self::NoSuchTask { finished, .. } => format!("ask for one of the tasks 1 to {finished}"),
             Self::NoSuchVersion { path, .. } => format!("`prescient status {}` lists its versions", path.display()),
             Self::NothingLearned { path, .. } => {

@@ -87,10 +87,13 @@ impl Experiment {
     pub fn inspect(path: &Path, device: Device, task: Option<usize>) -> Result<Inspection> {
         let folder = RunFolder::open(path)?;
         let (experiment, record) = Self::again(&folder, &[], device)?;
-        let last = folder.finished().min(experiment.sealed.scenario().tasks() - 1);
-        let number = task.unwrap_or(last);
-        if number == 0 || number > last {
-            return Err(RunError::NothingToInspect { task: number, last }.into());
+        let (finished, tasks) = (folder.finished(), experiment.sealed.scenario().tasks());
+        let number = task.unwrap_or(finished.min(tasks - 1).max(1));
+        if number == tasks {
+            return Err(RunError::NothingToInspect { task: number, tasks }.into());
+        }
+        if number > finished {
+            return Err(RunError::NoSuchTask { task: number, finished }.into());
         }
         let mut learner = experiment.learner()?;
         learner.load(&folder.task(number), number)?;
