@@ -32,6 +32,12 @@ pub enum RunError {
         /// Where it is.
         unfinished: PathBuf,
     },
+    /// A run was begun there, and killed before anything of it was kept.
+    #[error("a run into `{path}` was killed before its first epoch was finished: nothing of it is kept")]
+    NothingKept {
+        /// Where it would be.
+        path: PathBuf,
+    },
     /// Not a run folder.
     #[error("`{path}` is not a run: expected `{missing}` in it, found none")]
     NotARun {
@@ -204,6 +210,7 @@ impl RunError {
                 path.display(),
                 unfinished.display()
             ),
+            Self::NothingKept { .. } => "begin it again with the command that began it; what is left of it is taken away then".into(),
             Self::NotARun { path, .. } => format!(
                 "{}a run is a folder that `prescient run` or `prescient demo` wrote, a project one that `prescient new` made",
                 if path.exists() { "" } else { "nothing is there, is the path right? " }
