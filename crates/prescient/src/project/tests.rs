@@ -240,6 +240,8 @@ fn a_version_can_be_brought_back_and_shares_its_files() {
     let project = place.open();
     assert_eq!((project.version().number, project.version().made.as_str()), (4, "rollback to version 2"));
     assert_eq!(answers(&project), then);
+    let task = |name: &str| crate::Predictor::load(place.path(name)).expect("a model").about().task;
+    assert_eq!((task("shop"), task("shop@2")), (4, 2), "an answer names the version that was asked");
     let inode = |version: usize, name: &str| {
         fs::metadata(version_folder(project.path(), version).join(name)).expect("a file").ino()
     };
