@@ -107,6 +107,34 @@ fn good_photos_do_run() {
     );
 }
 
+/// A recipe that names neither a learner nor a network trains a ResNet from scratch, and a column of prices is taken for
+/// something that photos show: whoever did not mean that is told before the first step.
+#[test]
+fn what_may_not_be_meant_is_said_at_the_start() {
+    let place = Place::new();
+    photos(&place);
+    place.write("photos/attributes.csv", "class,wings,price\nant,0,9.5\nbee,1,9.5\ncat,0,3\n");
+    let written = std::fs::read_to_string(place.path("r.toml")).unwrap();
+    let bare = written.replace("[model]\nextractor = { kind = \"small-cnn\", width = 4 }\n", "");
+    let note = "note: no `learner` is given, so `resnet18` is trained from scratch, 1 epochs a task; `learner = { kind = \
+                \"closed-form\" }` takes";
+    let price = "note: the column `price` is used to imagine classes: if no photo shows it, as with a price";
+    let said = |recipe: &str, more: &[&str]| {
+        place.write("r.toml", recipe);
+        let run = [&["run", "r.toml", "--device", "cpu", "--stop-after", "1"], more].concat();
+        let output =
+            Command::cargo_bin("prescient").unwrap().current_dir(place.folder.path()).args(run).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let from_scratch = said(&bare, &["--out", "1"]);
+    assert!(from_scratch.starts_with(note) && !from_scratch.contains(price), "ghosts are off: {from_scratch}");
+    let chosen = said(&written, &["--out", "2"]);
+    assert!(!chosen.contains("note: no `learner`"), "{chosen}");
+    let closed = said(&written, &["--out", "3", "--set", "learner.kind=closed-form"]);
+    assert!(closed.starts_with(price) && closed.ends_with("on the CPU; class information: wings, price\n"), "{closed}");
+}
+
 #[test]
 fn a_missing_idx_file() {
     let place = Place::new();

@@ -146,6 +146,7 @@ fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Layout => "out of place",
         Kind::ClassInformation => "about the class information",
+        Kind::Column => "columns that photos may not show",
         Kind::Count => "wrong counts",
         Kind::Size => "small images",
         Kind::Image => "images that cannot be used",

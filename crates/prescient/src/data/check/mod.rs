@@ -27,6 +27,8 @@ pub enum Kind {
     Layout,
     /// Attributes are missing, damaged, or cannot tell classes apart.
     ClassInformation,
+    /// A column of attributes that photos may not show.
+    Column,
     /// More or fewer images than published.
     Count,
     /// An image that is much smaller than the others.
