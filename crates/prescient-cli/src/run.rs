@@ -39,7 +39,7 @@ pub(super) struct Run {
     sets: Vec<String>,
 
     /// The seed; the recipe's own unless given
-    #[arg(long, conflicts_with = "resume", allow_negative_numbers = true)]
+    #[arg(long, conflicts_with = "resume")]
     seed: Option<u32>,
 
     /// Where to compute

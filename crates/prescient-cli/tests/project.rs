@@ -186,6 +186,10 @@ fn the_gate_closes_on_a_version_that_got_worse() {
         std::fs::rename(place.path("other").join(class), place.path("wrong").join(["bison", "lion"][number])).unwrap();
     }
     place.says(&["learn", "shop", "wrong", "--hold-out", "0"]);
+    for wrong in ["nan", "-2", "x"] {
+        let error = place.refuses(&["diff", "shop@2", "shop", "--fail-if-drop", wrong]);
+        assert!(error.contains("expected a number of points, at least 0"), "{error}");
+    }
     let (_, before, _) = prescient(&["diff", "shop@2", "shop@2", "--fail-if-drop", "0"], place.0.path());
     assert!(before.contains("no class changed"), "{before}");
     let (code, out, told) = prescient(&["diff", "shop@2", "shop", "--fail-if-drop", "0.5"], place.0.path());
