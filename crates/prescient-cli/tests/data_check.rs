@@ -137,7 +137,7 @@ fn a_duplicate_can_be_left_out() {
     assert_eq!(code, 2);
     says(
         &out,
-        &["/train/cow/copy.jpg` once more, which is `cow`\n", "take it away, or exclude it in the recipe; `--fix`"],
+        &["`train/cow/copy.jpg` once more, which is `cow`\n", "take it away, or exclude it in the recipe; `--fix`"],
     );
     let photos = folder.path().to_str().unwrap();
     let (code, out, error) = check(&["folder", photos, "--exclude", "train/cow/copy.jpg"]);
