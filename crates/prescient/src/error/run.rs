@@ -194,9 +194,10 @@ impl RunError {
 
     pub(super) fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                "make room on the disk; a run goes on where it was with `prescient run --resume`".to_owned()
-            }
+            Self::Io { path, source } if source.kind() == io::ErrorKind::StorageFull => match is_of_project(path) {
+                true => "make room on the disk; the project is what it was before".to_owned(),
+                false => "make room on the disk; a run goes on where it was with `prescient run --resume`".to_owned(),
+            },
             Self::Io { .. } => return None,
             Self::Weights(error) => return error.hint(),
             Self::Exists { path } => {
@@ -219,6 +220,9 @@ impl RunError {
             Self::Locked { .. } => "wait until it is done, or choose another folder with `--out`".into(),
             Self::OtherPhotos { .. } => {
                 "a run goes on with the very photos it began with: bring them back, or start a new run".into()
+            }
+            Self::Changed { path } | Self::Damaged { path, .. } if is_of_project(path) => {
+                "bring the file back from a copy of the project, or an earlier version: `prescient rollback PROJECT N`".into()
             }
             Self::Changed { .. } => "bring the file back from a copy, or run it again: nothing of the run can be trusted now".into(),
             Self::Damaged { .. } => "the run cannot be trusted any more: run it again".into(),
@@ -264,4 +268,9 @@ impl RunError {
             }
         })
     }
+}
+
+/// Whether a file lies in a version of a project.
+fn is_of_project(path: &Path) -> bool {
+    path.ancestors().any(|above| above.file_name().is_some_and(|name| name == "versions"))
 }
