@@ -105,7 +105,7 @@ enum Verb {
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     torch_shim::tune_process();
-    let matches = help::fitted(Arguments::command()).get_matches();
+    let matches = with_negative_numbers(help::fitted(Arguments::command())).get_matches();
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let level = [Level::WARN, Level::INFO, Level::DEBUG][usize::from(arguments.verbose.min(2))];
     tracing_subscriber::fmt()
@@ -140,6 +140,15 @@ pub fn main() -> ExitCode {
         Verb::List(verb) => verb.run(),
     };
     finish(done)
+}
+
+/// The command whose options take `-1` for a number: what is allowed is then told, and not how to write a path that begins so.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|argument| match argument.get_action().takes_values() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 fn finish(done: Result<()>) -> ExitCode {

@@ -5,7 +5,7 @@ use clap::Args;
 use prescient::data::DATASETS;
 use prescient::error::Result;
 use prescient::evaluation::METRICS;
-use prescient::experiment::{key_rows, keys_text, recipes};
+use prescient::experiment::{key_rows, keys_text, keys_text_below_each_other, recipes};
 use serde_json::{Value, json};
 
 /// Name the datasets, recipes, metrics and recipe keys there are
@@ -30,10 +30,20 @@ impl List {
             (true, _) if self.keys => output::print_json(&json!({ "keys": key_documents() })),
             (true, Some(text)) => output::print_json(&json!({ "recipe": self.recipe, "toml": text })),
             (true, None) => output::print_json(&everything_as_json()),
-            (false, _) if self.keys => output::print_text(&keys_text()),
+            (false, _) if self.keys => output::print_text(&keys()),
             (false, Some(text)) => output::print(&text),
             (false, None) => output::print_text(&everything()),
         }
+    }
+}
+
+/// A line for each key, where that fits.
+fn keys() -> String {
+    let lines = keys_text();
+    let widest = lines.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    match output::width() {
+        Some(width) if width < widest => keys_text_below_each_other(),
+        _ => lines,
     }
 }
 

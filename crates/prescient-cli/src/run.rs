@@ -7,10 +7,10 @@ use crate::progress::Progress;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use prescient::data::Source;
-use prescient::data::check::check_photos;
+use prescient::data::check::{Kind, check_photos};
 use prescient::engine::Processes;
 use prescient::error::{DataError, Result};
-use prescient::experiment::{Experiment, Recipe, Record, RunFolder, overridden, recipes};
+use prescient::experiment::{Experiment, Recipe, Record, RunFolder, names_learner, overridden, recipes};
 use prescient::report;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub(super) struct Run {
     sets: Vec<String>,
 
     /// The seed; the recipe's own unless given
-    #[arg(long, conflicts_with = "resume", allow_negative_numbers = true)]
+    #[arg(long, conflicts_with = "resume")]
     seed: Option<u32>,
 
     /// Where to compute
@@ -93,9 +93,10 @@ impl Run {
                 let (recipe, path) = self.recipe()?;
                 let out = self.out.clone().unwrap_or_else(|| default_out(&path, recipe.seed));
                 let source = recipe.data.source.clone();
+                self.say_what_is_trained(&recipe)?;
                 let experiment = Experiment::new(recipe, device)?.among(processes.clone())?;
                 if !self.no_check {
-                    check(&source)?;
+                    check(&source, experiment.uses_class_information())?;
                 }
                 (experiment.run(&out, self.stop_after(), &mut progress), out)
             }
@@ -118,14 +119,33 @@ impl Run {
         }
     }
 
+    /// Training a network from scratch takes hours, and whoever has photos and no wish in this matter hardly means it.
+    fn say_what_is_trained(&self, recipe: &Recipe) -> Result<()> {
+        let name = self.name();
+        let comes_along = recipes::built_in().iter().any(|known| known.name == name);
+        let own_photos = ["folder", "pack"].contains(&recipe.data.name());
+        if !comes_along && own_photos && !names_learner(&recipes::find(name)?.0, &self.sets) {
+            output::tell(&format!(
+                "note: no `learner` is given, so `{}` is trained from scratch, {} epochs a task; `learner = {{ kind = \
+                 \"closed-form\" }}` takes a pretrained network instead and one pass over the photos",
+                recipe.model.extractor.name(),
+                recipe.train.epochs
+            ));
+        }
+        Ok(())
+    }
+
+    fn name(&self) -> &str {
+        self.recipe.as_deref().expect("clap asks for a recipe unless --resume is given")
+    }
+
     fn stop_after(&self) -> Option<usize> {
         self.stop_after.map(|task| task as usize)
     }
 
     /// The recipe as it is to be run, and the file it came from.
     fn recipe(&self) -> Result<(Recipe, PathBuf)> {
-        let name = self.recipe.as_deref().expect("clap asks for a recipe unless --resume is given");
-        let (text, path) = recipes::find(name)?;
+        let (text, path) = recipes::find(self.name())?;
         let mut recipe = overridden(&text, &path, &self.sets)?;
         recipe.seed = self.seed.unwrap_or(recipe.seed);
         Ok((recipe, path))
@@ -133,7 +153,7 @@ impl Run {
 }
 
 /// A bad photo is told now, with all others, and not when a task is half done.
-fn check(source: &Source) -> Result<()> {
+fn check(source: &Source, uses_columns: bool) -> Result<()> {
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} photos checked  {eta:>4} left")
         .expect("a template of known keys");
     let bar = ProgressBar::new(0).with_style(style);
@@ -145,7 +165,8 @@ fn check(source: &Source) -> Result<()> {
     match DataError::try_from(checkup) {
         Ok(error) => Err(error.into()),
         Err(checkup) => {
-            checkup.findings.iter().for_each(|finding| output::tell(&format!("note: {}", finding.what)));
+            let told = checkup.findings.iter().filter(|finding| uses_columns || finding.kind != Kind::Column);
+            told.for_each(|finding| output::tell(&format!("note: {}", finding.what)));
             Ok(())
         }
     }

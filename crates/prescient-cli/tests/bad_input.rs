@@ -38,8 +38,8 @@ impl Place {
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{message}");
         // A run that has begun says what it is about.
-        let begun = message.split_once('\n').filter(|(first, _)| first.contains(" images to learn from and "));
-        let message = begun.map_or(message.clone(), |(_, rest)| rest.to_owned());
+        let is_said = |line: &&str| line.starts_with("note: ") || line.contains(" images to learn from and ");
+        let message: String = message.split_inclusive('\n').skip_while(is_said).collect();
         assert!(message.starts_with("error: "), "{message}");
         assert_eq!(message.matches("error: ").count(), 1, "one error: {message}");
         assert!(!message.contains("panicked"), "{message}");
@@ -105,6 +105,35 @@ fn good_photos_do_run() {
         "3 classes in 2 tasks (2+1), 12 images to learn from and 6 to test on as 16×16 pixels, ghosts off, on the CPU\n",
         "one line when not a terminal, and no colours"
     );
+}
+
+/// A recipe that names neither a learner nor a network trains a ResNet from scratch, and a column of prices is taken for
+/// something that photos show: whoever did not mean that is told before the first step.
+#[test]
+fn what_may_not_be_meant_is_said_at_the_start() {
+    let place = Place::new();
+    photos(&place);
+    place.write("photos/attributes.csv", "class,wings,price\nant,0,9.5\nbee,1,9.5\ncat,0,3\n");
+    let written = std::fs::read_to_string(place.path("r.toml")).unwrap();
+    let bare = written.replace("[model]\nextractor = { kind = \"small-cnn\", width = 4 }\n", "");
+    let note = "note: no `learner` is given, so `resnet18` is trained from scratch, 1 epochs a task; `learner = { kind = \
+                \"closed-form\" }` takes";
+    let price = "note: the column `price` is used to imagine classes: if no photo shows it, as with a price";
+    let said = |recipe: &str, more: &[&str]| {
+        place.write("r.toml", recipe);
+        let run = [&["run", "r.toml", "--device", "cpu", "--stop-after", "1"], more].concat();
+        let output =
+            Command::cargo_bin("prescient").unwrap().current_dir(place.folder.path()).args(run).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let from_scratch = said(&bare, &["--out", "1"]);
+    assert!(from_scratch.starts_with(note) && !from_scratch.contains(price), "ghosts are off: {from_scratch}");
+    let chosen = said(&written, &["--out", "2"]);
+    assert!(!chosen.contains("note: no `learner`"), "{chosen}");
+    let closed = written.split("[train]").next().unwrap().to_owned() + "[learner]\nkind = \"closed-form\"\n";
+    let closed = said(&closed, &["--out", "3"]);
+    assert!(closed.starts_with(price) && closed.ends_with("on the CPU; class information: wings, price\n"), "{closed}");
 }
 
 #[test]
@@ -319,17 +348,23 @@ fn a_photo_that_does_not_decode() {
         "`photos/test/cat/9.png`: expected an image",
         "`photos/test/ant/8.png`: expected a test image of its own",
         "`photos/train/cat/again.png`: expected `cat`, found the image `photos/train/ant/2.png` once more",
-        "exclude = [\n    \"test/cat/9.png\",\n    \"train/ant/1.png\",\n    \"train/ant/2.png\",\n    \"train/bee/2.jpg\",\n    \
-         \"train/cat/again.png\",\n]\n",
+        "exclude = [\n    \"test/cat/9.png\",\n    \"train/ant/1.png\",\n    \"train/bee/2.jpg\",\n    \
+         # one photo in several classes: delete the line of the copy to keep\n    \
+         \"train/ant/2.png\",\n    \"train/cat/again.png\",\n]\n",
         "`--no-check`",
     ];
     let message = place.refuses(RUN, &parts);
     let exclude = &message[message.find("exclude = ").unwrap()..message.find("\n]\n").unwrap() + 3];
     let recipe = std::fs::read_to_string(place.path("r.toml")).unwrap();
-    place.write("r.toml", recipe.replace("[scenario]", &format!("{exclude}[scenario]")));
-    let mut command = Command::cargo_bin("prescient").unwrap();
-    let output = command.current_dir(place.folder.path()).args(RUN).output().unwrap();
-    assert!(output.status.success(), "pasted, it runs: {}", String::from_utf8_lossy(&output.stderr));
+    let kept = exclude.replace("    \"train/cat/again.png\",\n", "");
+    assert_ne!(kept, exclude);
+    for (lines, out) in [(exclude, "out"), (&kept, "kept")] {
+        place.write("r.toml", recipe.replace("[scenario]", &format!("{lines}[scenario]")));
+        let mut command = Command::cargo_bin("prescient").unwrap();
+        let run = ["run", "r.toml", "--out", out, "--device", "cpu"];
+        let output = command.current_dir(place.folder.path()).args(run).output().unwrap();
+        assert!(output.status.success(), "pasted, it runs: {}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]

@@ -135,7 +135,10 @@ fn a_duplicate_can_be_left_out() {
     std::fs::copy(folder.path().join("test/dog/2.jpg"), folder.path().join("train/cow/copy.jpg")).unwrap();
     let (code, out, _) = check_photos(folder.path());
     assert_eq!(code, 2);
-    says(&out, &["or exclude it in the recipe: `exclude = [\"train/cow/copy.jpg\"]` in `[data]`"]);
+    says(
+        &out,
+        &["`train/cow/copy.jpg` once more, which is `cow`\n", "take it away, or exclude it in the recipe; `--fix`"],
+    );
     let photos = folder.path().to_str().unwrap();
     let (code, out, error) = check(&["folder", photos, "--exclude", "train/cow/copy.jpg"]);
     assert_eq!(code, 0, "{out}{error}");
@@ -326,21 +329,35 @@ fn a_wrong_path_is_told() {
     }
 }
 
-/// A broken photo and one on both sides: lines for the recipe, and all of it for programs.
+/// A broken photo, one on both sides of which two copies are learned from, and one in two classes: lines for the recipe, and all of
+/// it for programs.
 #[test]
 fn what_is_wrong_can_be_pasted_and_parsed() {
     let Some(folder) = photos() else { return };
     std::fs::write(folder.path().join("test/cow/0.jpg"), b"no photo").unwrap();
     std::fs::copy(folder.path().join("train/dog/3.jpg"), folder.path().join("test/dog/copy.jpg")).unwrap();
+    std::fs::copy(folder.path().join("train/dog/3.jpg"), folder.path().join("train/dog/three.jpg")).unwrap();
+    std::fs::copy(folder.path().join("test/cat/1.jpg"), folder.path().join("train/cow/cat.jpg")).unwrap();
     let path = folder.path().to_str().unwrap();
     let (code, out, _) = check(&["folder", path, "--fix"]);
-    assert_eq!((code, out.as_str()), (2, "exclude = [\n    \"test/cow/0.jpg\",\n    \"train/dog/3.jpg\",\n]\n"));
+    assert_eq!(code, 2);
+    insta::assert_snapshot!(out, @r#"
+    exclude = [
+        "test/cow/0.jpg",
+        "train/dog/3.jpg",
+        "train/dog/three.jpg",
+        # one photo in several classes: delete the line of the copy to keep
+        "test/cat/1.jpg",
+        "train/cow/cat.jpg",
+    ]
+    "#);
     let (code, out, _) = check(&["folder", path, "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(code, 2);
     assert_eq!(json["counts"][0], serde_json::json!(["cat", [10, 4]]));
     let findings = json["findings"].as_array().unwrap();
     let kinds: Vec<&str> = findings.iter().map(|finding| finding["kind"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["image", "duplicate"]);
-    assert_eq!(findings[1]["exclude"], serde_json::json!(["train/dog/3.jpg"]));
+    assert_eq!(kinds, ["image", "duplicate", "duplicate", "repeated"]);
+    let pair = findings.iter().find(|finding| finding["keeps_one"] == true).unwrap();
+    assert_eq!(pair["exclude"], serde_json::json!(["train/cow/cat.jpg", "test/cat/1.jpg"]));
 }

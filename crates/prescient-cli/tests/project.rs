@@ -111,11 +111,22 @@ fn a_project_from_the_first_photos_to_a_rollback() {
     assert_eq!(plan["classes"].as_array().unwrap().len(), 5);
     assert!(place.says(&["plan", "shop", "--top", "2"]).contains("suggested"));
 
-    assert_eq!(place.says(&["rename", "shop", "ox", "cattle"]), "version 4: `ox` is called `cattle`\n");
-    let diff = place.says(&["diff", "shop@3", "shop@4"]);
+    // Which columns are used is said, and which of them no photo may show.
+    std::fs::write(place.path("priced.csv"), "class,stripes,price\nlion,0,5\nbison,0,5\nox,0,7\ntiger,1,8\n").unwrap();
+    assert!(status.contains("\nknown by    stripes, horns\n"), "{status}");
+    let (code, out, error) = prescient(&["learn", "shop", "--classes", "priced.csv"], place.0.path());
+    assert_eq!(code, 0, "{error}");
+    assert!(error.contains("warning: the column `price` is used to imagine classes"), "{error}");
+    assert!(out.contains("  the table describes classes by: attributes (stripes, price)\n"), "{out}");
+    let status = place.says(&["status", "shop"]);
+    assert!(status.contains("known by    stripes, price\nlook at     the column `price` is used"), "{status}");
+    assert_eq!(place.says(&["rollback", "shop", "3"]), "version 5: as version 3\n");
+
+    assert_eq!(place.says(&["rename", "shop", "ox", "cattle"]), "version 6: `ox` is called `cattle`\n");
+    let diff = place.says(&["diff", "shop@3", "shop@6"]);
     assert!(diff.contains("was ox"), "{diff}");
-    assert_eq!(place.says(&["forget", "shop", "tiger", "bison"]), "version 5: tiger, bison forgotten\n");
-    assert_eq!(place.says(&["rollback", "shop", "3"]), "version 6: as version 3\n");
+    assert_eq!(place.says(&["forget", "shop", "tiger", "bison"]), "version 7: tiger, bison forgotten\n");
+    assert_eq!(place.says(&["rollback", "shop", "3"]), "version 8: as version 3\n");
     assert!(place.says(&["diff", "shop@3", "shop"]).contains("no class changed"));
 }
 
@@ -175,6 +186,10 @@ fn the_gate_closes_on_a_version_that_got_worse() {
         std::fs::rename(place.path("other").join(class), place.path("wrong").join(["bison", "lion"][number])).unwrap();
     }
     place.says(&["learn", "shop", "wrong", "--hold-out", "0"]);
+    for wrong in ["nan", "-2", "x"] {
+        let error = place.refuses(&["diff", "shop@2", "shop", "--fail-if-drop", wrong]);
+        assert!(error.contains("expected a number of points, at least 0"), "{error}");
+    }
     let (_, before, _) = prescient(&["diff", "shop@2", "shop@2", "--fail-if-drop", "0"], place.0.path());
     assert!(before.contains("no class changed"), "{before}");
     let (code, out, told) = prescient(&["diff", "shop@2", "shop", "--fail-if-drop", "0.5"], place.0.path());

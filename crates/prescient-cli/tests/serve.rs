@@ -196,6 +196,8 @@ fn what_is_no_photo_has_the_right_status() {
         .assert_problem(415, "application/json");
     server.request("POST", "/predict?top=0", &[], &whole).assert_problem(400, "top");
     server.request("POST", "/predict?topp=1", &[], &whole).assert_problem(400, "topp");
+    let number = server.request("POST", "/predict?top=abc", &[], &whole);
+    number.assert_problem(400, "the parameters behind `?` cannot be read: top: ");
     server.form("/predict", &[], &[("class", "x")], &[]).assert_problem(400, "found none");
     server.form("/predict", &[], &[], &[("empty.png", b"")]).assert_problem(400, "found no bytes");
     server.request("POST", "/predict", &[("Content-Type", "multipart/form-data")], b"").assert_problem(400, "boundary");

@@ -128,8 +128,8 @@ fn words_beside_numbers() {
         catalogue.blocks().iter().map(|block| (block.name.as_str(), block.kind, block.columns.clone())).collect();
     let expected = [
         ("names", BlockKind::Names, 0..384),
-        ("table.csv", BlockKind::Attributes, 384..385),
-        ("table.csv", BlockKind::Text, 385..769),
+        ("table.csv: numbers", BlockKind::Attributes, 384..385),
+        ("table.csv: descriptions", BlockKind::Text, 385..769),
     ];
     assert_eq!(blocks, expected);
     assert_eq!(row(&catalogue, "ant")[384], 1.0);

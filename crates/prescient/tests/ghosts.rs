@@ -350,7 +350,15 @@ fn ghosts_can_be_inspected() {
     }
     assert_eq!(inspect(&path, None).unwrap().task, 2, "the last task has no future left");
     assert_eq!(first, inspect(&path, Some(1)).unwrap(), "the same every time");
-    assert!(inspect(&path, Some(3)).err().unwrap().to_string().contains("nothing imagined after task 3"));
+    let says = |task| inspect(&path, Some(task)).err().unwrap().to_string();
+    assert_eq!(says(3), "after task 3, the last of this run, every class has arrived: there is none to imagine");
+    assert_eq!(says(4), "task 4 of this run is not finished: 3 are");
+    let once = folder.path().join("once");
+    let mut recipe = ghost_recipe();
+    recipe.scenario.split = Some("24".parse().unwrap());
+    run(recipe, &once);
+    let says = inspect(&once, None).err().unwrap().to_string();
+    assert_eq!(says, "this run has one task: every class arrives in it, and there is none to imagine");
     let base = folder.path().join("base");
     run(small_recipe(), &base);
     assert!(inspect(&base, None).err().unwrap().to_string().contains("imagines nothing"));

@@ -229,6 +229,17 @@ fn two_processes_do_not_resume_one_run() {
     Experiment::resume(&run, Device::Cpu, Some(2), &mut Silent).unwrap();
 }
 
+/// Killed before its first epoch was finished, a run leaves a folder and nothing to go on with.
+#[test]
+fn a_run_that_left_nothing_says_to_begin_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    std::fs::create_dir_all(folder.path().join("run.unfinished/tasks")).unwrap();
+    let error = Experiment::resume(&run, Device::Cpu, None, &mut Silent).unwrap_err();
+    assert!(error.to_string().ends_with("before its first epoch was finished: nothing of it is kept"), "{error}");
+    assert!(error.hint().unwrap().contains("begin it again"));
+}
+
 /// Another place, the same photos: with its new path the run goes on as it would have. Nothing else may be set.
 #[test]
 fn a_run_goes_on_after_its_data_moved() {

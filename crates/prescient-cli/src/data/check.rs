@@ -146,6 +146,7 @@ fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::Layout => "out of place",
         Kind::ClassInformation => "about the class information",
+        Kind::Column => "columns that photos may not show",
         Kind::Count => "wrong counts",
         Kind::Size => "small images",
         Kind::Image => "images that cannot be used",
@@ -161,7 +162,7 @@ mod tests {
 
     fn finding(kind: Kind, what: &str, mend: Option<&str>) -> Finding {
         let (what, mend, wrong) = (what.to_owned(), mend.map(String::from), mend.is_some());
-        Finding { kind, what, mend, wrong, exclude: Vec::new() }
+        Finding { kind, what, mend, wrong, exclude: Vec::new(), keeps_one: false }
     }
 
     #[test]

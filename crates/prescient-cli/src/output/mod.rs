@@ -13,6 +13,11 @@ pub(super) fn print_text(text: &str) -> Result<()> {
     print(&fitted(text, std::io::stdout()))
 }
 
+/// How wide the terminal is that results go to, where it is one.
+pub(super) fn width() -> Option<usize> {
+    terminal_size_of(std::io::stdout()).map(|(Width(width), _)| width.into())
+}
+
 /// Says something beside the result, on stderr.
 pub(super) fn tell(text: &str) {
     eprintln!("{}", fitted(printable(text).trim_end(), std::io::stderr()));

@@ -27,7 +27,7 @@ pub(crate) struct Diff {
     after: PathBuf,
 
     /// Exit with 1 if the later version is worse by more than so many points, over all photos or on a class
-    #[arg(long, value_name = "POINTS")]
+    #[arg(long, value_name = "POINTS", value_parser = points_allowed)]
     fail_if_drop: Option<f64>,
 
     /// Every class, and not just those that changed
@@ -48,6 +48,12 @@ impl Diff {
         }?;
         Ok(self.fail_if_drop.map_or(Ok(()), |allowed| found.gate(allowed))?)
     }
+}
+
+/// NaN would let everything pass.
+fn points_allowed(text: &str) -> std::result::Result<f64, String> {
+    let points = text.parse().ok().filter(|points: &f64| *points >= 0.0);
+    points.ok_or_else(|| "expected a number of points, at least 0".to_owned())
 }
 
 fn points(gain: Option<f64>) -> String {

@@ -93,11 +93,12 @@ pub(super) fn learn(project: &mut Project, lesson: &Lesson) -> Result<()> {
         let left = count(lesson.unread.len() as u64, "photo");
         output::tell(&format!("warning: left out: {left} such as `{}`; {CONVERT}", first.display()));
     }
+    lesson.classes.iter().flat_map(|table| table.warnings()).for_each(|it| output::tell(&format!("warning: {it}")));
     learned.damaged.iter().for_each(|line| output::tell(&format!("warning: left out: {line}")));
-    output::print_text(&said(project, &learned))
+    output::print_text(&said(project, lesson, &learned))
 }
 
-fn said(project: &Project, learned: &Learned) -> String {
+fn said(project: &Project, lesson: &Lesson, learned: &Learned) -> String {
     let Some(number) = learned.version else {
         let known = count(learned.known as u64, "photo");
         return format!("nothing new: {known} known already; version {} stays\n", project.version().number);
@@ -120,6 +121,8 @@ fn said(project: &Project, learned: &Learned) -> String {
     line(&learned.first_photos, "first photos of");
     line(&learned.added, "new in the catalogue, known by their photos alone");
     line(&learned.dropped, "no longer in the table");
+    let about: Vec<String> = lesson.classes.iter().map(ClassTable::about).collect();
+    line(&about, "the table describes classes by");
     let taken: Vec<String> =
         learned.taken_as.iter().map(|(folder, class)| format!("`{folder}` as `{class}`")).collect();
     line(&taken, "folders taken");

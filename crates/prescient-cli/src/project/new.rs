@@ -79,9 +79,10 @@ impl New {
         let table = ClassTable::read(&self.classes)?;
         let project = Project::create(&self.project, &table, settings, self.device.open()?)?;
         let (path, classes) = (self.project.display(), project.version().classes.len() as u64);
-        let (classes, kind) = (count(classes, "class"), table.kind());
+        let (classes, about) = (count(classes, "class"), table.about());
+        table.warnings().iter().for_each(|warning| output::tell(&format!("warning: {warning}")));
         output::print_text(&format!(
-            "`{path}` knows {classes} by {kind}, and no photo yet\nteach it: prescient learn {path} PHOTOS, with photos in PHOTOS/CLASS/*.jpg\n"
+            "`{path}` knows {classes} by {about}, and no photo yet\nteach it: prescient learn {path} PHOTOS, with photos in PHOTOS/CLASS/*.jpg\n"
         ))
     }
 }

@@ -53,6 +53,8 @@ fn text(project: &str, status: &Status, most: usize) -> String {
     line("learned", format!("{} from {}", count(learned.len() as u64, "class"), count(photos, "photo")));
     let guesses = status.worth.as_ref().is_some_and(|worth| worth.guesses);
     line("guesses at", said_of_guesses(status, &guessed, guesses));
+    line("known by", known_by(status));
+    status.warnings.iter().for_each(|warning| line("look at", warning.clone()));
     good(status).into_iter().zip(["good", "", ""]).for_each(|(said, head)| line(head, said));
     if status.arrived_guessed.of > 0 {
         line("", format!("guesses were right for {} photos that came later", evidence(&status.arrived_guessed)));
@@ -119,6 +121,14 @@ fn said_of_guesses(status: &Status, guessed: &[&ClassStatus], guesses: bool) -> 
             count(names.len() as u64, "class"),
             why_not(status.worth.as_ref())
         ),
+    }
+}
+
+/// What the catalogue says of classes.
+fn known_by(status: &Status) -> String {
+    match &status.columns[..] {
+        [] => "their names alone".to_owned(),
+        columns => list(columns, 8),
     }
 }
 

@@ -176,7 +176,9 @@ impl Serve {
             live.model.name, live.model.version
         );
         match (token, &self.token) {
-            (Some(_), Some(_)) => text.push_str("who has the token may teach it\n"),
+            (Some(_), Some(_)) => {
+                text.push_str("who has the token may teach it; on the page it goes into the field below \"Teaching\"\n")
+            }
             // Browsers do not send what stands behind the `#`.
             (Some(made_up), None) => text.push_str(&format!("to teach it, open http://{address}/#token={made_up}\n")),
             (None, _) => {}

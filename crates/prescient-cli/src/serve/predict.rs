@@ -68,7 +68,10 @@ fn is_ours(problem: &Problem) -> bool {
 }
 
 pub(super) fn unknown_query(rejection: QueryRejection) -> Problem {
-    Problem::bad_request(rejection.body_text(), "`/openapi.json` lists the parameters there are")
+    let text = rejection.body_text();
+    let reason = text.split_once("query string: ").map_or(text.as_str(), |(_, reason)| reason);
+    let said = format!("the parameters behind `?` cannot be read: {reason}");
+    Problem::bad_request(said, "`/openapi.json` lists the parameters there are")
 }
 
 /// The answer for each photo, all of them at work together. Who stops waiting stops the work, too.

@@ -4,6 +4,7 @@
 //! matched by position (errata 24).
 
 mod block;
+mod columns;
 pub(crate) mod csv;
 mod neighbours;
 mod scale;
@@ -13,6 +14,7 @@ mod words;
 pub mod xlsa17;
 
 pub use block::{Block, BlockKind};
+pub(crate) use columns::{is_numbering, listed};
 pub use neighbours::{Neighbour, Warning, nearest, warnings};
 pub use scale::Scale;
 pub use source::AttributeSource;

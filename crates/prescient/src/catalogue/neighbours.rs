@@ -1,6 +1,6 @@
 //! How similar classes are by what is known of them, and which cannot be told apart.
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, is_numbering};
 use crate::class::ClassId;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -62,6 +62,15 @@ pub enum Warning {
     Constant(String),
     /// Two attributes that are the same for each class.
     SameAttribute(String, String),
+    /// An attribute that looks like a price or a number of each class.
+    Numbering(String),
+}
+
+impl Warning {
+    /// Whether it is about what an attribute means, and not about classes.
+    pub(crate) fn is_of_meaning(&self) -> bool {
+        matches!(self, Self::Numbering(_))
+    }
 }
 
 impl fmt::Display for Warning {
@@ -86,6 +95,10 @@ impl fmt::Display for Warning {
             Self::SameAttribute(a, b) => write!(
                 formatter,
                 "the attributes `{a}` and `{b}` are the same for every class: one of them may be a copy"
+            ),
+            Self::Numbering(a) => write!(
+                formatter,
+                "the column `{a}` is used to imagine classes: if no photo shows it, as with a price or an article number, leave it out"
             ),
         }
     }
@@ -135,6 +148,10 @@ fn column_warnings(catalogue: &Catalogue) -> Vec<Warning> {
         let name = &catalogue.attribute_names()[at];
         // `+ 0.0` makes one zero of two.
         let column: Vec<u32> = catalogue.rows().map(|(_, row)| (row[at] + 0.0).to_bits()).collect();
+        let values: Vec<f64> = catalogue.rows().map(|(_, row)| f64::from(row[at])).collect();
+        if is_numbering(name, &values) {
+            warnings.push(Warning::Numbering(name.clone()));
+        }
         if column.len() > 1 && column.iter().all(|value| *value == column[0]) {
             warnings.push(Warning::Constant(name.clone()));
         } else if let Some(before) = columns.insert(column, name) {

@@ -145,7 +145,10 @@ impl Catalogue {
         let width = attribute_names.len();
         let rows = (0..names.len()).map(|row| attributes[row * width..][..width].to_vec()).collect();
         let numbers = Self::new(names, attribute_names, rows).called_after(&source);
+        // Both are of one file, and what each is worth is told by its name.
+        let called = |part: Self, what: &str| part.called_after(&format!("{source}: {what}"));
         Ok(match described {
+            Some(described) if width > 0 => called(numbers, "numbers").joined(&called(described, "descriptions")),
             Some(described) => numbers.joined(&described),
             None => numbers,
         })

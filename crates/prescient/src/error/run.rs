@@ -32,6 +32,12 @@ pub enum RunError {
         /// Where it is.
         unfinished: PathBuf,
     },
+    /// A run was begun there, and killed before anything of it was kept.
+    #[error("a run into `{path}` was killed before its first epoch was finished: nothing of it is kept")]
+    NothingKept {
+        /// Where it would be.
+        path: PathBuf,
+    },
     /// Not a run folder.
     #[error("`{path}` is not a run: expected `{missing}` in it, found none")]
     NotARun {
@@ -107,13 +113,16 @@ pub enum RunError {
         /// Now.
         found: String,
     },
-    /// No model of that task is there, or none that looks ahead.
-    #[error("there is nothing imagined after task {task} of this run")]
+    /// A task after which no class is to come, so that nothing is imagined.
+    #[error("{}", match tasks {
+        1 => "this run has one task: every class arrives in it, and there is none to imagine".to_owned(),
+        _ => format!("after task {task}, the last of this run, every class has arrived: there is none to imagine"),
+    })]
     NothingToInspect {
         /// The task asked for.
         task: usize,
-        /// The last one that can be looked at.
-        last: usize,
+        /// How many there are.
+        tasks: usize,
     },
     /// A task that is not finished.
     #[error("task {task} of this run is not finished: {finished} are")]
@@ -185,9 +194,10 @@ impl RunError {
 
     pub(super) fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                "make room on the disk; a run goes on where it was with `prescient run --resume`".to_owned()
-            }
+            Self::Io { path, source } if source.kind() == io::ErrorKind::StorageFull => match is_of_project(path) {
+                true => "make room on the disk; the project is what it was before".to_owned(),
+                false => "make room on the disk; a run goes on where it was with `prescient run --resume`".to_owned(),
+            },
             Self::Io { .. } => return None,
             Self::Weights(error) => return error.hint(),
             Self::Exists { path } => {
@@ -201,6 +211,7 @@ impl RunError {
                 path.display(),
                 unfinished.display()
             ),
+            Self::NothingKept { .. } => "begin it again with the command that began it; what is left of it is taken away then".into(),
             Self::NotARun { path, .. } => format!(
                 "{}a run is a folder that `prescient run` or `prescient demo` wrote, a project one that `prescient new` made",
                 if path.exists() { "" } else { "nothing is there, is the path right? " }
@@ -209,6 +220,9 @@ impl RunError {
             Self::Locked { .. } => "wait until it is done, or choose another folder with `--out`".into(),
             Self::OtherPhotos { .. } => {
                 "a run goes on with the very photos it began with: bring them back, or start a new run".into()
+            }
+            Self::Changed { path } | Self::Damaged { path, .. } if is_of_project(path) => {
+                "bring the file back from a copy of the project, or an earlier version: `prescient rollback PROJECT N`".into()
             }
             Self::Changed { .. } => "bring the file back from a copy, or run it again: nothing of the run can be trusted now".into(),
             Self::Damaged { .. } => "the run cannot be trusted any more: run it again".into(),
@@ -228,10 +242,13 @@ impl RunError {
             Self::OtherDevice { expected, .. } => {
                 format!("a CPU and a GPU round differently, so one record comes from one device: `--device {expected}`")
             }
-            Self::NothingToInspect { last: 0, .. } => {
-                "let a run finish a task that is not its last one first: after that nothing is still to come".into()
+            Self::NothingToInspect { tasks: 1, .. } => {
+                "a `scenario.split` of two parts or more, such as `4+2`, leaves classes that are still to come".into()
             }
-            Self::NothingToInspect { last, .. } => format!("ask for one of the tasks 1 to {last}: `--task {last}`"),
+            Self::NothingToInspect { tasks, .. } => {
+                format!("ask for one of the tasks 1 to {last}: `--task {last}`", last = tasks - 1)
+            }
+            Self::NoSuchTask { finished: 0, .. } => "`prescient run --resume` goes on with a run that was stopped".into(),
             Self::NoSuchTask { finished, .. } => format!("ask for one of the tasks 1 to {finished}"),
             Self::NoSuchVersion { path, .. } => format!("`prescient status {}` lists its versions", path.display()),
             Self::NothingLearned { path, .. } => {
@@ -251,4 +268,9 @@ impl RunError {
             }
         })
     }
+}
+
+/// Whether a file lies in a version of a project.
+fn is_of_project(path: &Path) -> bool {
+    path.ancestors().any(|above| above.file_name().is_some_and(|name| name == "versions"))
 }

@@ -127,6 +127,14 @@ impl RunFolder {
         Self::unfinished(path).then(|| Self { path: path.to_owned(), nursery: Some(nursery(path)), lock: None })
     }
 
+    /// Why there is nothing to go on with at `path`.
+    pub(super) fn nothing_at(path: &Path, error: RunError) -> RunError {
+        match !path.exists() && nursery(path).is_dir() {
+            true => RunError::NothingKept { path: path.to_owned() },
+            false => error,
+        }
+    }
+
     fn unfinished(path: &Path) -> bool {
         let nursery = nursery(path);
         !path.exists() && nursery.join(RECORD).is_file() && nursery.join(TASKS).join(partial_name(1)).is_file()

@@ -5,7 +5,7 @@ mod check;
 mod text;
 
 pub(super) use check::{check, check_learner};
-pub use text::{key_rows, keys_text};
+pub use text::{key_rows, keys_text, keys_text_below_each_other};
 
 use crate::data::{Crop, DATASET_NAMES};
 use crate::scenario::Order;

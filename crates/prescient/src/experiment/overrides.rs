@@ -27,6 +27,13 @@ pub fn overridden(text: &str, path: &Path, sets: &[String]) -> Result<Recipe, Re
     Ok(recipe)
 }
 
+/// Whether the recipe in `text`, or one of `sets`, says how to learn: with which learner, or with which network.
+pub fn names_learner(text: &str, sets: &[String]) -> bool {
+    let names = |key: &str| ["learner", "model"].contains(&key);
+    let written = text.parse::<Table>().is_ok_and(|table| table.keys().any(|key| names(key)));
+    written || sets.iter().any(|set| key_of(set).split('.').next().is_some_and(names))
+}
+
 fn key_of(set: &str) -> &str {
     set.split_once('=').map_or(set, |(key, _)| key.trim())
 }

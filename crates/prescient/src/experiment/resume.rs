@@ -33,7 +33,8 @@ impl Experiment {
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
-        let mut folder = RunFolder::open(path).or_else(|error| RunFolder::open_unfinished(path).ok_or(error))?;
+        let unfinished = |error| RunFolder::open_unfinished(path).ok_or_else(|| RunFolder::nothing_at(path, error));
+        let mut folder = RunFolder::open(path).or_else(unfinished)?;
         folder.lock()?;
         let (experiment, before) = Self::again(&folder, sets, device)?;
         if before.start.device != experiment.start.device {
@@ -87,10 +88,13 @@ impl Experiment {
     pub fn inspect(path: &Path, device: Device, task: Option<usize>) -> Result<Inspection> {
         let folder = RunFolder::open(path)?;
         let (experiment, record) = Self::again(&folder, &[], device)?;
-        let last = folder.finished().min(experiment.sealed.scenario().tasks() - 1);
-        let number = task.unwrap_or(last);
-        if number == 0 || number > last {
-            return Err(RunError::NothingToInspect { task: number, last }.into());
+        let (finished, tasks) = (folder.finished(), experiment.sealed.scenario().tasks());
+        let number = task.unwrap_or(finished.min(tasks - 1).max(1));
+        if number == tasks {
+            return Err(RunError::NothingToInspect { task: number, tasks }.into());
+        }
+        if number > finished {
+            return Err(RunError::NoSuchTask { task: number, finished }.into());
         }
         let mut learner = experiment.learner()?;
         learner.load(&folder.task(number), number)?;

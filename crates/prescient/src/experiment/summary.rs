@@ -5,7 +5,12 @@ use crate::ghost::GeneratorKind;
 use crate::learner::LearnerKind;
 
 impl Experiment {
-    /// What the run is about to do, in one line: classes, images and their size, ghosts, device.
+    /// Whether it imagines classes by what is known of them.
+    pub fn uses_class_information(&self) -> bool {
+        self.recipe.learner.is_closed_form() || self.recipe.ghosts.generator.needs_attributes()
+    }
+
+    /// What the run is about to do, in one line: classes, images and their size, ghosts, device, what is known of classes.
     pub fn summary(&self) -> String {
         let scenario = self.sealed.scenario();
         let [train, test] = self.sealed.counts();
@@ -21,9 +26,14 @@ impl Experiment {
             (_, GeneratorKind::Gaussian(_)) => "ghosts on (gaussian)",
             (_, GeneratorKind::Real) => "ghosts on (real: an oracle)",
         };
+        let columns = match self.uses_class_information() {
+            true => self.sealed.catalogue().columns_text(),
+            false => String::new(),
+        };
+        let columns = if columns.is_empty() { columns } else { format!("; class information: {columns}") };
         let count = |count: usize, one: &str, more: &str| format!("{count} {}", if count == 1 { one } else { more });
         format!(
-            "{} in {} ({}), {train} images to learn from and {test} to test on{size}, {ghosts}, on the {}",
+            "{} in {} ({}), {train} images to learn from and {test} to test on{size}, {ghosts}, on the {}{columns}",
             count(scenario.arriving(), "class", "classes"),
             count(tasks.len(), "task", "tasks"),
             tasks.join("+"),
@@ -51,6 +61,7 @@ mod tests {
             "24 classes in 3 tasks (12+6+6), 72 images to learn from and 48 to test on as 32×32 pixels, ghosts off, on the CPU"
         );
         assert!(says("24", "").starts_with("24 classes in 1 task (24), "));
-        assert!(says("12+6+6", "ghosts.generator.kind = 'gaussian'").contains("ghosts on (gaussian)"));
+        let ghosts = says("12+6+6", "ghosts.generator.kind = 'gaussian'");
+        assert!(ghosts.contains("ghosts on (gaussian), on the CPU; class information: "), "{ghosts}");
     }
 }

@@ -28,7 +28,8 @@ impl Folder {
         fs::create_dir_all(parent).map_err(ExportError::io(parent))?;
         clear(parent, &name)?;
         let made = parent.join(format!(".{name}.{}.tmp", std::process::id()));
-        fs::create_dir(&made).map_err(ExportError::io(&made))?;
+        // By the name that was asked for: nobody has typed the other.
+        fs::create_dir(&made).map_err(ExportError::io(place))?;
         let lock = disk::open_folder(&made).map_err(ExportError::io(&made))?;
         // Some network file systems have no locks: better without one than not at all.
         let _ = lock.try_lock();
@@ -154,6 +155,13 @@ mod tests {
         let folder = Folder::create(place, force)?;
         folder.write("a", text)?;
         folder.finish()
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_place_where_nothing_can_be_made_is_named_as_it_was_asked_for() {
+        let error = made(Path::new("/proc/out"), false, "one").expect_err("no folders there").to_string();
+        assert!(error.starts_with("`/proc/out`: "), "{error}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A predictor on disk, in the folder of its task: `predictor.json`, and `predictor.safetensors` with what scores are made from. The
 //! weights of `f` are those of the checkpoint beside it, `weights.safetensors`, and not written twice.
 
-use super::place::find;
+use super::place::{find, version_of};
 use super::{About, Head, Predictor};
 use crate::disk;
 use crate::engine::{Compute, TensorFile, write_tensors};
@@ -64,6 +64,8 @@ impl Predictor {
         let damaged = |reason: String| RunError::Damaged { path: path.clone(), line: None, reason };
         let (about, files) = parse(&text).map_err(damaged)?;
         about.check().map_err(damaged)?;
+        // After a rollback the file is that of an earlier version.
+        let about = About { task: version_of(&folder).unwrap_or(about.task), ..about };
         let open = |name: &str| {
             let (path, file) = (folder.join(name), TensorFile::open(&folder.join(name))?);
             match files.get(name) {

@@ -45,7 +45,7 @@ pub struct Predictor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
-    /// After which task, from 1.
+    /// After which task, from 1; of a project, the version.
     pub task: usize,
     /// The names of all classes in order of arrival, those without a proxy too.
     pub classes: Vec<String>,

@@ -20,6 +20,13 @@ pub(crate) fn version_folder(project: &Path, version: usize) -> PathBuf {
     project.join(VERSIONS).join(format!("{version:04}"))
 }
 
+/// The version whose folder this is, where it is one.
+pub(super) fn version_of(folder: &Path) -> Option<usize> {
+    let versions = folder.parent()?;
+    let number = folder.file_name()?.to_str()?.parse().ok()?;
+    (versions.file_name()? == VERSIONS && is_project(versions.parent()?)).then_some(number)
+}
+
 /// Whether `path` is a project.
 pub(crate) fn is_project(path: &Path) -> bool {
     path.join(HEAD).is_file() && path.join(VERSIONS).is_dir()

@@ -2,7 +2,7 @@
 //! class is filled in so that it says nothing.
 
 use crate::catalogue::csv::{self, Sheet, is_words};
-use crate::catalogue::{self, AttributeSource, Catalogue, as_words};
+use crate::catalogue::{self, AttributeSource, Catalogue, Warning, as_words, is_numbering, listed};
 use crate::class::distance;
 use crate::data::resolve;
 use crate::error::DataError;
@@ -78,6 +78,30 @@ impl ClassTable {
             (_, true) => "attributes and descriptions",
             (_, false) => "attributes",
         }
+    }
+
+    /// The columns that classes are known by.
+    pub fn columns(&self) -> &[String] {
+        &self.sheet.header[1..]
+    }
+
+    /// What kind of information it has, in words, with the columns where there are several.
+    pub fn about(&self) -> String {
+        match self.columns() {
+            [] => self.kind().to_owned(),
+            [only] if is_words(only) => self.kind().to_owned(),
+            columns => format!("{} ({})", self.kind(), listed(columns)),
+        }
+    }
+
+    /// What a person should look at: columns that look like a price or a number of each class, which no photo shows.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let numbers = |column: usize| -> Vec<f64> {
+            self.sheet.rows.iter().filter_map(|(_, cells)| cells[column].parse().ok()).collect()
+        };
+        let columns = self.sheet.header.iter().enumerate().skip(1).filter(|(_, name)| !is_words(name));
+        let numbering = columns.filter(|(column, name)| is_numbering(name, &numbers(*column)));
+        numbering.map(|(_, name)| Warning::Numbering(name.clone())).collect()
     }
 
     /// The same as a CSV.
@@ -167,6 +191,16 @@ mod tests {
         let table = table("class,weight\ncat,2\ndog,4\nokapi,\n");
         assert_eq!(table.catalogue().expect("numbers").attributes(ClassId(2)), [3.0]);
         assert!(table.describes("cat") && !table.describes("okapi") && !table.describes("gnu"));
+    }
+
+    /// Article numbers in double precision: single precision would not tell them apart.
+    #[test]
+    fn columns_that_no_photo_shows_are_told() {
+        let rows: String =
+            (0..5).map(|row| format!("c{row},{},{},word\n", row % 2, 4_006_381_333_931u64 + row)).collect();
+        let table = table(&format!("class,striped,article,description\n{rows}"));
+        assert_eq!(table.warnings(), [Warning::Numbering("article".to_owned())]);
+        assert_eq!(table.about(), "attributes and descriptions (striped, article, description)");
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub struct Status {
     pub extractor: String,
     /// In pixels.
     pub size: u32,
+    /// The columns of the catalogue that classes are known by; none where they are known by their names alone.
+    pub columns: Vec<String>,
+    /// Columns that look like a price or a number of each class, and what to do about them.
+    pub warnings: Vec<String>,
     /// The classes, in the order of the catalogue.
     pub classes: Vec<ClassStatus>,
     /// What held-out photos show of a twin that has not learned from them; what answers has.
@@ -96,7 +100,10 @@ impl Project {
         let mut seen = BTreeSet::new();
         let (bytes, unshared) = size(self.path(), &mut seen)?;
         let features = size(&self.folder().join("features"), &mut BTreeSet::new()).map_or(0, |(bytes, _)| bytes);
+        let table = self.classes()?;
         Ok(Status {
+            columns: table.columns().to_vec(),
+            warnings: table.warnings().iter().map(ToString::to_string).collect(),
             version: version.number,
             made: version.made.clone(),
             when: version.when,

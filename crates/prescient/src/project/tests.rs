@@ -240,6 +240,15 @@ fn a_version_can_be_brought_back_and_shares_its_files() {
     let project = place.open();
     assert_eq!((project.version().number, project.version().made.as_str()), (4, "rollback to version 2"));
     assert_eq!(answers(&project), then);
+    let task = |name: &str| crate::Predictor::load(place.path(name)).expect("a model").about().task;
+    assert_eq!((task("shop"), task("shop@2")), (4, 2), "an answer names the version that was asked");
+    let about = project.folder().join("predictor.json");
+    let whole = fs::read(&about).expect("a file");
+    fs::write(&about, "{}").expect("a file");
+    let hint = crate::Predictor::load(place.path("shop")).map(drop).expect_err("damaged");
+    let hint = crate::Error::from(hint).hint().expect("what to do");
+    assert!(hint.ends_with("`prescient rollback PROJECT N`"), "{hint}");
+    fs::write(&about, whole).expect("a file");
     let inode = |version: usize, name: &str| {
         fs::metadata(version_folder(project.path(), version).join(name)).expect("a file").ino()
     };

@@ -113,5 +113,8 @@ impl Inventory {
 /// What is worth a look about class information, where there is any.
 pub(crate) fn warnings(catalogue: &Catalogue) -> impl Iterator<Item = Finding> {
     let warnings = if catalogue.attribute_names().is_empty() { Vec::new() } else { catalogue::warnings(catalogue) };
-    warnings.into_iter().map(|warning| Finding::notice(Kind::ClassInformation, warning.to_string()))
+    warnings.into_iter().map(|warning| {
+        let kind = if warning.is_of_meaning() { Kind::Column } else { Kind::ClassInformation };
+        Finding::notice(kind, warning.to_string())
+    })
 }

@@ -27,6 +27,8 @@ pub enum Kind {
     Layout,
     /// Attributes are missing, damaged, or cannot tell classes apart.
     ClassInformation,
+    /// A column of attributes that photos may not show.
+    Column,
     /// More or fewer images than published.
     Count,
     /// An image that is much smaller than the others.
@@ -55,19 +57,22 @@ pub struct Finding {
     /// The images without which it would not be, where a recipe can exclude them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
+    /// Whether it is mended as well if one of those, whichever is right, is not excluded.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_one: bool,
 }
 
 impl Finding {
     pub(crate) fn new(kind: Kind, what: String, mend: &str) -> Self {
-        Self { kind, what, mend: Some(mend.to_owned()), wrong: true, exclude: Vec::new() }
+        Self { kind, what, mend: Some(mend.to_owned()), wrong: true, exclude: Vec::new(), keeps_one: false }
     }
 
     pub(crate) fn fault(kind: Kind, error: &DataError) -> Self {
-        Self { kind, what: error.to_string(), mend: error.hint(), wrong: true, exclude: Vec::new() }
+        Self { kind, what: error.to_string(), mend: error.hint(), wrong: true, exclude: Vec::new(), keeps_one: false }
     }
 
     pub(crate) fn notice(kind: Kind, what: String) -> Self {
-        Self { kind, what, mend: None, wrong: false, exclude: Vec::new() }
+        Self { kind, what, mend: None, wrong: false, exclude: Vec::new(), keeps_one: false }
     }
 }
 
@@ -90,18 +95,45 @@ impl Checkup {
         self.findings.iter().filter(|finding| finding.wrong).count()
     }
 
-    /// What a recipe can exclude to mend what is wrong, as it would be written in `[data]`; none where nothing can.
+    /// What a recipe can exclude to mend what is wrong, as it would be written in `[data]`; none where nothing can. Copies of which
+    /// one may stay come last, with a comment that says so.
     pub fn exclude(&self) -> Option<String> {
-        let wrong = self.findings.iter().filter(|finding| finding.wrong);
-        let names: BTreeSet<&String> = wrong.flat_map(|finding| &finding.exclude).collect();
-        let lines: String = names.iter().map(|name| format!("    {name:?},\n")).collect();
-        (!names.is_empty()).then(|| format!("exclude = [\n{lines}]\n"))
+        let (choices, others): (Vec<&Finding>, Vec<&Finding>) =
+            self.findings.iter().filter(|finding| finding.wrong).partition(|finding| finding.keeps_one);
+        let names: BTreeSet<&String> = others.iter().flat_map(|finding| &finding.exclude).collect();
+        let mut groups: Vec<BTreeSet<&String>> = Vec::new();
+        for finding in choices {
+            let mut group: BTreeSet<&String> = finding.exclude.iter().filter(|name| !names.contains(name)).collect();
+            let (same, rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|other| !other.is_disjoint(&group));
+            group.extend(same.into_iter().flatten());
+            groups = rest;
+            groups.push(group);
+        }
+        let line = |name: &&String| format!("    {},\n", quoted(name));
+        let mut lines: String = names.iter().map(line).collect();
+        for group in groups.iter().filter(|group| !group.is_empty()) {
+            if group.len() > 1 {
+                lines.push_str("    # one photo in several classes: delete the line of the copy to keep\n");
+            }
+            lines.extend(group.iter().map(line));
+        }
+        (!lines.is_empty()).then(|| format!("exclude = [\n{lines}]\n"))
     }
 
     /// How many of the things that are wrong those lines mend.
     pub fn mended(&self) -> usize {
         self.findings.iter().filter(|finding| finding.wrong && !finding.exclude.is_empty()).count()
     }
+}
+
+/// A name as TOML has it. Rust would escape the accents of a name whose letters are decomposed, in a way that TOML does not read.
+pub(crate) fn quoted(name: &str) -> String {
+    let letter = |letter: char| match letter {
+        '"' | '\\' => format!("\\{letter}"),
+        control if control.is_control() => format!("\\u{:04X}", u32::from(control)),
+        plain => plain.to_string(),
+    };
+    format!("\"{}\"", name.chars().map(letter).collect::<String>())
 }
 
 impl TryFrom<Checkup> for DataError {
@@ -202,4 +234,48 @@ fn examine(pictures: &Pictures, item: &Item) -> Result<Trace, Vec<DataError>> {
     // Handwritten digits are not looked at: they are tens of thousands, and all alike.
     let thumbnail = if image.channels == Channels::Rgb { Thumbnail::of(&image) } else { None };
     Ok(Trace { content: *content(&image).as_bytes(), thumbnail })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(exclude: &[&str], keeps_one: bool) -> Finding {
+        let exclude = exclude.iter().map(|name| (*name).to_owned()).collect();
+        Finding { exclude, keeps_one, ..Finding::new(Kind::Duplicate, String::new(), "") }
+    }
+
+    /// `b.jpg` lies in three classes, and one of the three may stay; `c.jpg` lies in two and is tested on as well.
+    #[test]
+    fn of_a_photo_in_several_classes_one_copy_can_be_kept() {
+        let findings = vec![
+            finding(&["train/ant/b.jpg", "train/bee/b.jpg"], true),
+            finding(&["train/ant/c.jpg", "train/bee/c.jpg"], true),
+            finding(&["train/ant/b.jpg", "train/cat/b.jpg"], true),
+            finding(&["train/ant/c.jpg", "train/bee/c.jpg"], false),
+            finding(&["test/ant/cut.jpg"], false),
+        ];
+        let checkup = Checkup { findings, ..Checkup::default() };
+        insta::assert_snapshot!(checkup.exclude().expect("lines"), @r#"
+        exclude = [
+            "test/ant/cut.jpg",
+            "train/ant/c.jpg",
+            "train/bee/c.jpg",
+            # one photo in several classes: delete the line of the copy to keep
+            "train/ant/b.jpg",
+            "train/bee/b.jpg",
+            "train/cat/b.jpg",
+        ]
+        "#);
+        assert_eq!(checkup.mended(), 5);
+    }
+
+    #[test]
+    fn any_name_can_be_pasted() {
+        for name in ["train/na\u{308}her/1.jpg", "a \"b\"\\c.jpg", "tab\there.jpg"] {
+            let checkup = Checkup { findings: vec![finding(&[name], false)], ..Checkup::default() };
+            let read: toml::Table = checkup.exclude().expect("a line").parse().expect("TOML");
+            assert_eq!(read["exclude"].as_array().expect("a list"), &[toml::Value::from(name)]);
+        }
+    }
 }

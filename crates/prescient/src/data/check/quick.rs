@@ -27,8 +27,9 @@ pub fn check_photos(source: &Source, progress: &(dyn Fn(usize, usize) + Sync)) -
         trace
     };
     let examined: Vec<Result<Trace, DataError>> = inventory.items.par_iter().map(examine).collect();
-    // Folders that are not read, and photos that were divided: whoever runs it wants to know.
-    let notices = inventory.findings.iter().filter(|finding| finding.kind == Kind::Layout && !finding.wrong);
+    // Folders that are not read, photos that were divided, and columns that may be meant otherwise: whoever runs it wants to know.
+    let told = [Kind::Layout, Kind::Column];
+    let notices = inventory.findings.iter().filter(|finding| told.contains(&finding.kind) && !finding.wrong);
     let mut findings: Vec<Finding> = notices.cloned().collect();
     let traces: Vec<Option<Trace>> = inventory
         .items

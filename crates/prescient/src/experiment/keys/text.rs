@@ -22,6 +22,18 @@ pub fn keys_text() -> String {
     text
 }
 
+/// The same for a narrow terminal: a key's name, and below it what it means, its type, what is allowed and its default.
+pub fn keys_text_below_each_other() -> String {
+    let mut text = String::from(
+        "What a recipe does not say is filled from its `preset`: `paper` (default) is the paper's printed setting, `tuned` is ours. \
+         Any key can be set for one run: --set train.epochs=3\n\n",
+    );
+    for [name, allowed, default, about] in key_rows() {
+        text.push_str(&format!("{name}\n    {about}\n    {allowed} {default}\n"));
+    }
+    text
+}
+
 /// Each key: its name, what may be written, its default, and what it means.
 pub fn key_rows() -> Vec<[String; 4]> {
     KEYS.iter().map(|key| [key.name.to_owned(), allowed(key), default_of(key), key.about.to_owned()]).collect()

@@ -2,7 +2,7 @@
 
 use crate::evaluation::statistics::Summary;
 use crate::report::figure::scale::Scale;
-use crate::report::figure::svg::{Anchor, Svg};
+use crate::report::figure::svg::{Anchor, Svg, wide};
 use crate::report::figure::{Figure, Table, cell, percent};
 use crate::report::runs::Kind;
 
@@ -90,7 +90,9 @@ pub(super) fn values_axis(svg: &mut Svg, values: (f64, f64), unit: &str) -> Scal
             &crate::report::figure::scale::label(*tick, &ticks),
         );
     }
-    svg.text("faint small", (left - 6.0, top - 12.0), Anchor::End, unit);
+    // One that is wider than the numbers below it begins where the figure does.
+    let (at, anchor) = if wide(unit, 11.0) > left - 6.0 { (0.0, Anchor::Start) } else { (left - 6.0, Anchor::End) };
+    svg.text("faint small", (at, top - 12.0), anchor, unit);
     y
 }
 

@@ -60,13 +60,16 @@ pub(in crate::report) fn times(name: &str, run: &ReadRun) -> Option<Figure> {
     }
     let svm: f64 =
         tasks.iter().flat_map(|(_, stages)| stages).filter(|(stage, _)| stage == SVM).map(|(_, seconds)| seconds).sum();
-    let cost = match names.contains(&SVM) {
-        true => format!("The planes of the SVM took {svm:.1} s of {whole:.1} s, {:.1} %.", 100.0 * svm / whole),
-        false => format!("{whole:.1} s in all; this run fits no planes."),
+    let (title, cost) = match names.contains(&SVM) {
+        true => (
+            "Time, and what the SVM costs",
+            format!("The planes of the SVM took {svm:.1} s of {whole:.1} s, {:.1} %.", 100.0 * svm / whole),
+        ),
+        false => ("Time by stage", format!("{whole:.1} s in all.")),
     };
     Some(Figure {
         name: format!("{}-times", file_name(name)),
-        title: "Time, and what the SVM costs".to_owned(),
+        title: title.to_owned(),
         about: format!("{cost} Times are those of the machine that ran it; they are no part of the record."),
         alt: format!("Stacked bars of seconds by stage, task by task. {cost}"),
         table,
@@ -155,6 +158,17 @@ mod tests {
         assert!(figure.about.starts_with("The planes of the SVM took 1.0 s of 10.0 s, 10.0 %."), "{}", figure.about);
         let rows: Vec<String> = figure.table.rows.iter().map(|row| row.join(" ")).collect();
         assert_eq!(rows, ["1 svm 1.000", "1 train 8.000", "1 evaluate 1.000"]);
+        assert_eq!(figure.title, "Time, and what the SVM costs");
         assert!(times("ghost", &read_run("ghost", 1, "", &[[0; 8]])).is_none());
+    }
+
+    #[test]
+    fn without_planes_nothing_is_said_of_them() {
+        let mut run = read_run("closed", 1, "", &[[0; 8]]);
+        let stages = vec![StageSeconds { stage: "features".to_owned(), seconds: 2.0 }];
+        run.spent = vec![Some(Spent { seconds: 2.0, stages, peak_ram_bytes: None, peak_vram_bytes: None })];
+        let figure = times("closed", &run).expect("times");
+        assert_eq!(figure.title, "Time by stage");
+        assert!(figure.about.starts_with("2.0 s in all. Times are"), "{}", figure.about);
     }
 }

@@ -205,7 +205,13 @@ fn hidden(shown: bool) -> &'static str {
 
 /// Figures of whole runs.
 fn whole(gallery: &Gallery<'_>) -> String {
-    let mut out = String::from("<div class=\"columns\">");
+    // The closed form has no losses.
+    let figures = || gallery.details.iter().flat_map(|detail| &detail.whole);
+    let heading = match figures().any(|drawn| !drawn.name.ends_with("-times")) {
+        true => "Losses and times",
+        false => "Times",
+    };
+    let mut out = format!("<h2>{heading}</h2>\n<div class=\"columns\">");
     for (kind, detail) in gallery.kinds.iter().zip(&gallery.details) {
         let seed = kind.first().record.start.seed;
         let figures: String = detail.whole.iter().map(|drawn| figure(drawn, None)).collect();
