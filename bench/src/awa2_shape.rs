@@ -34,6 +34,9 @@ pub(super) struct Awa2Shape {
     /// Stop after so many tasks
     #[arg(long)]
     tasks: Option<usize>,
+    /// Images of 200 to 1,200 pixels either way instead of 224
+    #[arg(long)]
+    mixed: bool,
     /// A share of the images, to try it out
     #[arg(long, default_value_t = 1.0)]
     share: f64,
@@ -55,7 +58,8 @@ impl Awa2Shape {
         let mut recipe = Recipe::parse(&recipe, Path::new("awa2-shape.toml")).unwrap_or_else(|error| panic!("{error}"));
         recipe.compute.cudnn_benchmark = self.tune;
         let count = |images: f64| (images * self.share) as usize;
-        let dataset = Arc::new(MadeUp::new(50, (count(29_841.0), count(7_481.0)), 224));
+        let dataset = MadeUp::new(50, (count(29_841.0), count(7_481.0)), 224);
+        let dataset = Arc::new(if self.mixed { dataset.of_mixed_sizes() } else { dataset });
         let out = std::env::temp_dir().join(format!("awa2-shape-{}", std::process::id()));
         let mut ends = Ends::default();
         let run = Experiment::with_dataset(recipe, dataset, device)

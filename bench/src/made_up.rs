@@ -9,6 +9,7 @@ use prescient::error::DataError;
 pub(super) struct MadeUp {
     catalogue: Catalogue,
     size: u32,
+    mixed: bool,
     sides: [Vec<Sample>; 2],
 }
 
@@ -31,9 +32,21 @@ impl MadeUp {
         Self {
             catalogue: Catalogue::new(names, attributes, (0..classes).map(row).collect()),
             size,
+            mixed: false,
             sides: [side(Subset::Train, train), side(Subset::Test, test)],
         }
     }
+
+    /// The same with images of 200 to 1,200 pixels either way, as photos come; a model still takes squares of `size`.
+    pub(super) fn of_mixed_sizes(self) -> Self {
+        Self { mixed: true, ..self }
+    }
+}
+
+/// Some width and height from 200 to 1,200, for each number another.
+pub(super) fn mixed_size(number: u64) -> (u32, u32) {
+    let side = |half: u64| 200 + (mixed(number << 1 | half) % 1001) as u32;
+    (side(0), side(1))
 }
 
 /// Some other number for each number (the last step of SplitMix64).
@@ -62,10 +75,15 @@ impl Dataset for MadeUp {
             mixed(whose << 8 | square).to_le_bytes()
         };
         let colours: Vec<[u8; 8]> = (0..64).map(colour).collect();
-        let place = |at: u32| (at * 8 / self.size) as usize;
-        let pixel = |y: u32, x: u32| colours[place(y) * 8 + place(x)];
-        let pixels = (0..self.size).flat_map(|y| (0..self.size).flat_map(move |x| pixel(y, x).into_iter().take(3)));
-        Ok(Image { width: self.size, height: self.size, channels: Channels::Rgb, pixels: pixels.collect() })
+        let (width, height) = match self.mixed {
+            true => mixed_size(u64::from(sample.index) * 2 + side),
+            false => (self.size, self.size),
+        };
+        let row = |y: u32| {
+            let colours = &colours[(y * 8 / height) as usize * 8..];
+            (0..width).flat_map(move |x| colours[(x * 8 / width) as usize].into_iter().take(3))
+        };
+        Ok(Image { width, height, channels: Channels::Rgb, pixels: (0..height).flat_map(row).collect() })
     }
 
     fn name(&self, sample: &Sample) -> String {

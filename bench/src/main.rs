@@ -14,6 +14,8 @@ mod many_classes;
 mod mmd;
 mod near_duplicates;
 mod pack_gain;
+mod photo_sizes;
+mod processes;
 mod scaling;
 mod svm;
 mod timeline;
@@ -45,6 +47,8 @@ enum Work {
     DataPath(data_path::DataPath),
     /// A pack against the photos it was made of: no rounds, prints what it found
     PackGain(pack_gain::PackGain),
+    /// What photos of 200 to 1,200 pixels cost to decode and to keep: no rounds, prints what it found
+    PhotoSizes(photo_sizes::PhotoSizes),
     /// How well a perceptual hash tells a photo packed anew from another photo: no rounds, prints what it found
     NearDuplicates(near_duplicates::NearDuplicates),
     /// A whole run on a dataset of AwA2's shape with fewer epochs, and what the paper's would take: no rounds
@@ -55,6 +59,8 @@ enum Work {
     Timeline(timeline::Timeline),
     /// The closed form with a million features in ten thousand classes: no rounds, prints what it found
     ManyClasses(many_classes::ManyClasses),
+    /// A run in 1, 2 and 4 processes: no rounds, prints a table and draws it
+    Processes(processes::Processes),
     /// A sum over two and four processes: no rounds, prints what it found
     Exchange(exchange::Exchange),
     /// The loss of the generator and its slope: an item is an evaluation
@@ -75,11 +81,13 @@ fn main() {
         Work::GeneratorStep(work) => work.run(),
         Work::DataPath(work) => work.run(),
         Work::PackGain(work) => work.run(),
+        Work::PhotoSizes(work) => work.run(),
         Work::NearDuplicates(work) => work.run(),
         Work::Awa2Shape(work) => work.run(),
         Work::Scaling(work) => work.run(),
         Work::Timeline(work) => work.run(),
         Work::ManyClasses(work) => work.run(),
+        Work::Processes(work) => work.run(),
         Work::Exchange(work) => work.run(),
         Work::Mmd(work) => work.run(),
         Work::Load(work) => work.run(),

@@ -27,11 +27,11 @@ pub(super) struct Scaling {
 }
 
 /// One work at several sizes.
-struct Growth {
-    name: &'static str,
-    size: &'static str,
+pub(super) struct Growth {
+    pub(super) name: &'static str,
+    pub(super) size: &'static str,
     /// Sizes and seconds.
-    points: Vec<(f64, f64)>,
+    pub(super) points: Vec<(f64, f64)>,
 }
 
 impl Scaling {
@@ -146,7 +146,7 @@ const LEFT: f64 = 64.0;
 const TOP: f64 = 34.0;
 
 /// The works side by side.
-fn chart(all: &[Growth]) -> String {
+pub(super) fn chart(all: &[Growth]) -> String {
     let (width, height) = (all.len() as f64 * (WIDE + LEFT + 18.0), HIGH + TOP + 48.0);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \

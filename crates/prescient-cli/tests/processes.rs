@@ -218,6 +218,31 @@ fn processes_that_are_about_to_do_different_things_are_refused() {
     }
 }
 
+/// The test stands for process 1, and says that it is of another version, or one of three.
+#[test]
+fn processes_of_another_version_or_number_are_refused() {
+    let folder = folder(CLOSED_FORM);
+    let version = env!("CARGO_PKG_VERSION");
+    for (card, expected) in [
+        (r#"{"version":"9.9.9","count":2,"host":"elsewhere","pid":7}"#.to_owned(), ["the version ", "has 9.9.9"]),
+        (format!(r#"{{"version":"{version}","count":3,"host":"elsewhere","pid":7}}"#), ["2 processes", "3 processes"]),
+    ] {
+        let port = free_port();
+        let mut command = process(folder.path(), (0, 2), port, &["r.toml", "--out", "run"]);
+        command.env("TORCHELASTIC_RUN_ID", "test").env("TORCHELASTIC_RESTART_COUNT", "0");
+        let child = command.spawn().unwrap();
+        // Waits until process 0 keeps the store.
+        let store = torch_shim::Store::connect("127.0.0.1", port, Duration::from_secs(20)).unwrap();
+        store.set("prescient/test/0/here/1", card.as_bytes()).unwrap();
+        let (output, _) = ended(child);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("process 0 (`") && said.contains("process 1 (`elsewhere`, pid 7) has "), "{said}");
+        assert!(expected.iter().all(|part| said.contains(part)), "{said}");
+        assert!(!folder.path().join("run").exists());
+    }
+}
+
 #[test]
 fn a_number_of_processes_that_does_not_divide_the_shards_is_refused() {
     let folder = folder(GHOST);

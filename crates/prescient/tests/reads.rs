@@ -202,7 +202,7 @@ fn the_device_cache_gathers_only_what_the_task_may_read() {
     data.enter("train");
     let allowed: Vec<Sample> = data.present().into_iter().chain(data.memory()).collect();
     assert_eq!(allowed.len(), 6 * 20 + 5);
-    assert!(gather(&allowed).unwrap().is_some(), "images of one size are laid out");
+    assert!(gather(&allowed).unwrap().is_some(), "they are laid out");
     assert_eq!(read(), allowed.iter().copied().collect());
     let noted = data.readings();
     assert_eq!(noted.len(), allowed.len());

@@ -1,7 +1,8 @@
-// Our own kernels (cuda/kernels.cu): compiled where they run, launched on libtorch's stream, and taught to autograd.
+// Our own kernels (those of cuda): compiled where they run, launched on libtorch's stream, and taught to autograd.
 
 #include "shim.h"
 #include "guarded.h"
+#include "look_on_cpu.h"
 
 #include <dlfcn.h>
 
@@ -392,18 +393,24 @@ int shim_pod(void *const *maps, void *const *old, int stages, void **result) {
   });
 }
 
-int shim_look(const void *pixels, const void *rows, const void *how, const void *slope, const void *shift, int size, int bf16,
+int shim_look(const void *pixels, const void *places, const void *how, const void *slope, const void *shift, int size, int bf16,
               void **result) {
   return guarded([&] {
     const auto &stock = borrowed(pixels);
-    const int batch = static_cast<int>(borrowed(rows).size(0)), channels = static_cast<int>(stock.size(1));
-    const int height = static_cast<int>(stock.size(2)), width = static_cast<int>(stock.size(3));
+    const int batch = static_cast<int>(borrowed(places).size(0)), channels = static_cast<int>(stock.size(1));
     auto seen = at::empty({batch, channels, size, size}, stock.options()
                                                              .dtype(bf16 != 0 ? at::kBFloat16 : at::kFloat)
                                                              .memory_format(at::MemoryFormat::ChannelsLast));
-    launch("look", {blocks(static_cast<int64_t>(batch) * size * size, 1, 1 << 16)}, stock, data(stock), data(borrowed(rows)),
-           data(borrowed(how)), data(borrowed(slope)), data(borrowed(shift)), data(seen), bf16, batch, channels, height, width,
-           size);
+    const auto with = [&](auto call) {
+      call(data(stock), data(borrowed(places)), data(borrowed(how)), data(borrowed(slope)), data(borrowed(shift)), data(seen),
+           bf16, batch, channels, size);
+    };
+    if (stock.is_cuda()) {
+      const Grid grid{blocks(static_cast<int64_t>(batch) * size * size, 1, 1 << 16)};
+      with([&](auto... arguments) { launch("look", grid, stock, arguments...); });
+    } else {
+      with(look_on_cpu);
+    }
     *result = new at::Tensor(std::move(seen));
   });
 }

@@ -82,7 +82,7 @@ int shim_graph_abandon(void *graph);
 int shim_graph_replay(void *graph);
 void shim_graph_free(void *graph);
 
-// Kernels of our own (cuda/kernels.cu), for maps of bf16, channels last, whose channels are 8 times a divisor of 256.
+// Kernels of our own (cuda), for maps of bf16, channels last, whose channels are 8 times a divisor of 256.
 // Compiles them for a device; the second time nothing happens.
 int shim_kernels_compile(int index, const char *source);
 int shim_cuda_about(int index, int *major, uint64_t *free);
@@ -95,9 +95,10 @@ int shim_add_bias(const void *x, const void *bias, const void *around, int relu,
 // How far the profiles of maps (squares summed along rows, then along columns) point apart: [stages, images]. Known to
 // autograd, for `maps` alone.
 int shim_pod(void *const *maps, void *const *old, int stages, void **result);
-// Images [stock, channels, height, width] of bytes as they are looked at: those of `rows`, each by a row of `how` (left, top,
-// width, height, shift right, shift down, mirrored), times slope plus shift; [batch, channels, size, size], channels last.
-int shim_look(const void *pixels, const void *rows, const void *how, const void *slope, const void *shift, int size, int bf16,
+// Images of bytes as they are looked at, on a GPU or a CPU. `pixels` is [pixels of all images, channels]; each of the batch has
+// a row of `places` (first pixel, width, height) and a row of `how` (left, top, width, height, shift right, shift down,
+// mirrored); times slope plus shift; [batch, channels, size, size], channels last.
+int shim_look(const void *pixels, const void *places, const void *how, const void *slope, const void *shift, int size, int bf16,
               void **result);
 // Turns products [rows, columns] into MMD's weights in place; `sums` is [3, rows]: of weights, and of kernels left and right
 // of `split`.

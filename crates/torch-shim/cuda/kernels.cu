@@ -5,8 +5,6 @@
 // threads, `vectors` of them side by side on a row; so `vectors` divides 256, and a thread always meets the same eight
 // channels.
 
-constexpr int THREADS = 256;
-
 // `x`, and at least `least`. A NaN stays one, where fmaxf would hide it: a network that has diverged is to be told.
 __device__ __forceinline__ float at_least(float x, float least) { return x < least ? least : x; }
 
@@ -20,15 +18,6 @@ __device__ __forceinline__ void unpack(const Eight &packed, float (&values)[8]) 
     values[2 * i] = __uint_as_float(packed.pair[i] << 16);
     values[2 * i + 1] = __uint_as_float(packed.pair[i] & 0xffff0000u);
   }
-}
-
-// To bf16: the nearest, and of two equally near the even one. A NaN stays one.
-__device__ __forceinline__ unsigned int rounded(float value) {
-  const unsigned int bits = __float_as_uint(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) {
-    return 0x7fc0u;
-  }
-  return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
 }
 
 __device__ __forceinline__ Eight pack(const float (&values)[8]) {
@@ -563,68 +552,5 @@ extern "C" __global__ void mmd_weigh(float *__restrict__ products, const float *
   }
   if (threadIdx.x < 3) {
     sums[threadIdx.x * rows + blockIdx.x] = shared[threadIdx.x][0];
-  }
-}
-
-// One side of a view: which pixels a pixel of the view is made of. A triangle around its place in the window, as wide as the
-// reduction asks.
-struct Side {
-  int first, last;
-  float center, reach, sum;
-
-  // `from`: the pixel of the still view; `pixels`: those of the image along this side.
-  __device__ Side(float start, float extent, float from, int size, int pixels) {
-    const float scale = extent / size;
-    center = start + (from + 0.5f) * scale;
-    reach = fmaxf(scale, 1.0f);
-    first = max(0, static_cast<int>(ceilf(center - reach - 0.5f)));
-    last = min(pixels - 1, static_cast<int>(floorf(center + reach - 0.5f)));
-    sum = 0.0f;
-    for (int at = first; at <= last; ++at) {
-      sum += weight(at);
-    }
-    sum = fmaxf(sum, 1e-6f);
-  }
-
-  __device__ __forceinline__ float weight(int at) const {
-    return fmaxf(1.0f - fabsf(at + 0.5f - center) / reach, 0.0f);
-  }
-};
-
-// Images as they are looked at: cropped, resized, moved, mirrored and normalized, channels last. `how` is left, top, width,
-// height, shift right, shift down, mirrored; outside the image there is black. A thread makes one pixel.
-extern "C" __global__ void look(const unsigned char *__restrict__ pixels, const long long *__restrict__ rows,
-                                const float *__restrict__ how, const float *slope, const float *shift, void *out, int in_bf16,
-                                int batch, int channels, int height, int width, int size) {
-  const long long count = static_cast<long long>(batch) * size * size;
-  for (long long at = static_cast<long long>(blockIdx.x) * THREADS + threadIdx.x; at < count;
-       at += static_cast<long long>(gridDim.x) * THREADS) {
-    const int x = at % size, y = (at / size) % size;
-    const int image = at / (static_cast<long long>(size) * size);
-    const float *glance = how + image * 7;
-    const float from_x = (glance[6] != 0.0f ? size - 1 - x : x) - glance[4], from_y = y - glance[5];
-    const bool inside = from_x >= 0.0f && from_x < size && from_y >= 0.0f && from_y < size;
-    const Side across(glance[0], glance[2], from_x, size, width), down(glance[1], glance[3], from_y, size, height);
-    const unsigned char *planes = pixels + rows[image] * channels * height * width;
-    for (int channel = 0; channel < channels; ++channel) {
-      float value = 0.0f;
-      if (inside) {
-        for (int i = down.first; i <= down.last; ++i) {
-          const unsigned char *line = planes + (channel * height + i) * static_cast<long long>(width);
-          float sum = 0.0f;
-          for (int j = across.first; j <= across.last; ++j) {
-            sum = fmaf(across.weight(j), static_cast<float>(line[j]), sum);
-          }
-          value = fmaf(down.weight(i), sum, value);
-        }
-        value /= across.sum * down.sum;
-      }
-      value = fmaf(value, slope[channel], shift[channel]);
-      if (in_bf16) {
-        static_cast<unsigned short *>(out)[at * channels + channel] = rounded(value);
-      } else {
-        static_cast<float *>(out)[at * channels + channel] = value;
-      }
-    }
   }
 }

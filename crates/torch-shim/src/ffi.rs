@@ -105,7 +105,7 @@ unsafe extern "C" {
     ) -> c_int;
     pub(crate) fn shim_look(
         pixels: *const C_tensor,
-        rows: *const C_tensor,
+        places: *const C_tensor,
         how: *const C_tensor,
         slope: *const C_tensor,
         shift: *const C_tensor,

@@ -1,4 +1,4 @@
-//! Kernels of our own for what libtorch does in several passes over memory (`cuda/kernels.cu`).
+//! Kernels of our own for what libtorch does in several passes over memory (`cuda`).
 //!
 //! They are compiled on the GPU's machine by NVRTC, which comes with libtorch's CUDA half, so that this crate needs no
 //! CUDA to build. Where they cannot be had, [`kernels_ready`] says so and everybody goes on with libtorch's.
@@ -15,7 +15,8 @@ use crate::error::check;
 use crate::optimizer::{count, pointers};
 use crate::{ffi, is_channels_last};
 
-const SOURCE: &str = include_str!("../cuda/kernels.cu");
+const SOURCE: &str =
+    concat!(include_str!("../cuda/numbers.cu"), include_str!("../cuda/kernels.cu"), include_str!("../cuda/look.cu"));
 
 static ALLOWED: AtomicBool = AtomicBool::new(true);
 
@@ -169,46 +170,58 @@ pub fn pod(old: &[Tensor], maps: &[Tensor]) -> Tensor {
     made(|result| unsafe { ffi::shim_pod(new.as_ptr(), old.as_ptr(), count(&new), result) })
 }
 
-/// Images `[stock, channels, height, width]` of bytes as they are looked at: `[batch, channels, size, size]`, channels last,
-/// in `kind`, which is bf16 or f32.
+/// Images of bytes, of any size, as they are looked at: `[batch, channels, size, size]`, channels last, in `kind`, which is
+/// bf16 or f32.
 ///
-/// `rows`, `[batch]`, says which; `how`, `[batch, 7]`, by which window (left, top, width, height), how far moved to the
-/// right and down, and whether mirrored; `slope` and `shift`, one for each channel, turn a byte into what the network
-/// takes.
+/// `pixels`, `[pixels of all images, channels]`, has one image after the other, row by row. `places`, `[batch, 3]`, says which to
+/// look at: the first pixel of each, its width and its height. `how`, `[batch, 7]`, says by which window (left, top, width, height),
+/// how far moved to the right and down, and whether mirrored; `slope` and `shift`, one for each channel, turn a byte into what
+/// the network takes.
+///
+/// On a CPU a loop runs the kernel's own source, so that it can be tested without a GPU. It is not meant to be fast.
 ///
 /// # Panics
-/// If sizes, kinds or devices do not fit, or the kernels are not [ready](kernels_ready).
+/// If sizes, kinds or devices do not fit, a place lies outside of `pixels` (where they lie on a CPU), or a GPU's kernels are
+/// not [ready](kernels_ready).
 pub fn look(
     pixels: &Tensor,
-    rows: &Tensor,
+    places: &Tensor,
     how: &Tensor,
     (slope, shift): (&Tensor, &Tensor),
     size: u32,
     kind: Kind,
 ) -> Tensor {
-    let (_, channels, _, _) = pixels.size4().expect("images");
-    let batch = rows.size()[0];
-    assert!(batch > 0 && pixels.numel() > 0 && size > 0, "some images: {pixels:?}");
-    let all = [
-        (pixels, Kind::Uint8, pixels.numel() as i64),
-        (rows, Kind::Int64, batch),
+    let (all, channels) = pixels.size2().expect("pixels with their channels");
+    let batch = places.size()[0];
+    assert!(batch > 0 && all > 0 && size > 0 && matches!(channels, 1 | 3), "some images: {pixels:?}");
+    let tensors = [
+        (pixels, Kind::Uint8, all * channels),
+        (places, Kind::Int64, batch * 3),
         (how, Kind::Float, batch * 7),
         (slope, Kind::Float, channels),
         (shift, Kind::Float, channels),
     ];
-    for (tensor, kind, count) in all {
+    for (tensor, kind, count) in tensors {
         let plain = tensor.kind() == kind && tensor.is_contiguous() && tensor.device() == pixels.device();
-        assert!(plain && tensor.numel() as i64 == count, "plain numbers on the GPU: {tensor:?}");
+        assert!(plain && tensor.numel() as i64 == count, "plain numbers on one device: {tensor:?}");
     }
-    assert!(pixels.device().is_cuda() && matches!(kind, Kind::BFloat16 | Kind::Float), "on a GPU, in bf16 or f32");
+    assert!(matches!(kind, Kind::BFloat16 | Kind::Float), "bf16 or f32, not {kind:?}");
+    if pixels.device() == Device::Cpu {
+        let places = Vec::<i64>::try_from(places.flatten(0, -1)).expect("whole numbers");
+        let inside = |place: &[i64; 3]| {
+            let [first, width, height] = *place;
+            first >= 0 && width > 0 && height > 0 && first + width * height <= all
+        };
+        assert!(places.as_chunks::<3>().0.iter().all(inside), "images lie within {all} pixels: {places:?}");
+    }
     let bf16 = c_int::from(kind == Kind::BFloat16);
     made(|result| {
-        // SAFETY: live tensors, only borrowed, whose sizes, kinds and places were checked. Rows lie within the stock: who
-        // keeps a stock knows its rows.
+        // SAFETY: live tensors, only borrowed, whose sizes, kinds and devices were checked. Places lie within the pixels: checked
+        // on a CPU; on a GPU, where looking at them would wait for it, who keeps the pixels knows their places.
         unsafe {
             ffi::shim_look(
                 pixels.as_ptr(),
-                rows.as_ptr(),
+                places.as_ptr(),
                 how.as_ptr(),
                 slope.as_ptr(),
                 shift.as_ptr(),

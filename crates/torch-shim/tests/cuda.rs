@@ -2,6 +2,7 @@
 //!
 //! A file of their own, for CUDA must be opened before anything else of torch is used in the process.
 
+mod look;
 #[path = "../../prescient/tests/common/required.rs"]
 mod required;
 
@@ -9,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tch::{Device, Kind, Tensor};
 use torch_shim::{
     After, Cuda, Graph, Norm, add_bias, allow_tf32, as_bf16, autocast_bf16, channels_last, clear_gradients,
-    is_channels_last, kernels_ready, look, mmd_weigh, norm, open_cuda, peak_memory, pod, reset_peak_memory,
+    is_channels_last, kernels_ready, mmd_weigh, norm, open_cuda, peak_memory, pod, reset_peak_memory,
     set_deterministic, sgd_step, side_by_side,
 };
 
@@ -411,64 +412,8 @@ fn our_weights_of_mmd_are_the_formulas() {
     }
 }
 
-/// Windows of two images of 6 × 5 pixels seen at 4 × 4, whole, cropped, enlarged, moved and mirrored: the triangle filter,
-/// pixel by pixel.
 #[test]
 fn our_look_is_the_triangle_filter() {
     let Some(_turn) = kernels() else { return };
-    let (height, width, size) = (6usize, 5usize, 4usize);
-    let byte =
-        |image: usize, channel: usize, y: usize, x: usize| ((image * 101 + channel * 57 + y * 31 + x * 13) % 256) as u8;
-    let mut bytes = Vec::new();
-    for image in 0..2 {
-        for channel in 0..3 {
-            bytes.extend((0..height).flat_map(|y| (0..width).map(move |x| byte(image, channel, y, x))));
-        }
-    }
-    let pixels = Tensor::from_slice(&bytes).reshape([2, 3, 6, 5]).to_device(Device::Cuda(0));
-    let how: [[f32; 7]; 4] = [
-        [0.0, 0.0, 5.0, 6.0, 0.0, 0.0, 0.0],
-        [1.25, 0.5, 3.0, 5.0, 0.0, 0.0, 1.0],
-        [2.0, 2.0, 1.5, 1.5, 0.0, 0.0, 0.0],
-        [0.0, 0.0, 5.0, 6.0, 1.0, -2.0, 1.0],
-    ];
-    let rows = [0i64, 1, 1, 0];
-    let on_gpu = |tensor: Tensor| tensor.to_device(Device::Cuda(0));
-    let (slope, shift) =
-        (on_gpu(Tensor::from_slice(&[0.1f32, 0.2, 0.3])), on_gpu(Tensor::from_slice(&[1.0f32, 2.0, 3.0])));
-    let how_tensor = on_gpu(Tensor::from_slice(how.as_flattened()).reshape([4, 7]));
-    let seen =
-        look(&pixels, &on_gpu(Tensor::from_slice(&rows)), &how_tensor, (&slope, &shift), size as u32, Kind::Float);
-    let weights = |start: f32, extent: f32, from: f32, pixels: usize| -> Vec<f32> {
-        let scale = extent / size as f32;
-        let (center, reach) = (start + (from + 0.5) * scale, scale.max(1.0));
-        let weights: Vec<f32> =
-            (0..pixels).map(|at| (1.0 - (at as f32 + 0.5 - center).abs() / reach).max(0.0)).collect();
-        let sum = weights.iter().sum::<f32>().max(1e-6);
-        let inside = from >= 0.0 && from < size as f32;
-        weights.iter().map(|weight| if inside { weight / sum } else { 0.0 }).collect()
-    };
-    for (image, glance) in how.iter().enumerate() {
-        for (channel, (slope, shift)) in [(0.1, 1.0), (0.2, 2.0), (0.3, 3.0)].into_iter().enumerate() {
-            for y in 0..size {
-                for x in 0..size {
-                    let from_x = if glance[6] == 1.0 { size - 1 - x } else { x } as f32 - glance[4];
-                    let across = weights(glance[0], glance[2], from_x, width);
-                    let down = weights(glance[1], glance[3], y as f32 - glance[5], height);
-                    let mut value = 0.0;
-                    for (i, down) in down.iter().enumerate() {
-                        for (j, across) in across.iter().enumerate() {
-                            value += down * across * f32::from(byte(rows[image] as usize, channel, i, j));
-                        }
-                    }
-                    let expected = f64::from(value * slope + shift);
-                    let found = seen.double_value(&[image as i64, channel as i64, y as i64, x as i64]);
-                    assert!(
-                        (found - expected).abs() < 1e-3,
-                        "image {image}, channel {channel}, ({x}, {y}): {found} {expected}"
-                    );
-                }
-            }
-        }
-    }
+    look::is_the_triangle_filter(Device::Cuda(0));
 }

@@ -1,5 +1,7 @@
 //! Each function of the shim, called the way the library calls it.
 
+mod look;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tch::{Device, Kind, Tensor};
@@ -225,4 +227,24 @@ fn a_panic_without_gradients_leaves_gradients_on() {
     let _off = tch::no_grad_guard();
     let _ = std::panic::catch_unwind(|| torch_shim::keeping_grad_mode(|| tch::with_grad(|| panic!("again"))));
     assert!(!(&parameter * 2.0).requires_grad());
+}
+
+/// The kernel's own source, run on a CPU.
+#[test]
+fn our_look_is_the_triangle_filter() {
+    look::is_the_triangle_filter(Device::Cpu);
+}
+
+/// Two pixels are there: an image of three reaches beyond them.
+#[test]
+fn an_image_beyond_the_pixels_is_refused() {
+    let pixels = Tensor::zeros([2, 3], (Kind::Uint8, Device::Cpu));
+    let how = Tensor::from_slice(&[0.0f32, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0]).reshape([1, 7]);
+    let ones = Tensor::ones([3], CPU);
+    let seen = |width: i64| {
+        let places = Tensor::from_slice(&[0, width, 1]).reshape([1, 3]);
+        let look = || torch_shim::look(&pixels, &places, &how, (&ones, &ones), 4, Kind::Float);
+        catch_unwind(AssertUnwindSafe(look)).is_ok()
+    };
+    assert_eq!([seen(2), seen(3), seen(0)], [true, false, false]);
 }

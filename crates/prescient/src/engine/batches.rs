@@ -277,7 +277,7 @@ impl TaskBatches {
     ) -> Batches<'a, DeviceBatch<'a>> {
         let slots: Vec<Slot> = samples.iter().map(|sample| self.data().slot(sample)).collect();
         let targets = self.targets(&slots);
-        let crops = cache.crops(&samples, pass, self.input.view);
+        let crops = cache.crops(&samples, pass);
         let input = self.input.clone();
         Box::new(pieces.into_iter().map(move |Range { start, end }| {
             let (from, count) = (start as i64, (end - start) as i64);

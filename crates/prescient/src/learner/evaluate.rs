@@ -1,6 +1,7 @@
 //! Asks a predictor for the class of every test image. All classes compete.
 
 use crate::class::{Slot, Slots};
+use crate::data::{Augmentation, View};
 use crate::engine::{DeviceCache, Processes, TaskBatches};
 use crate::error::LearnError;
 use crate::evaluation::{Answers, Best, Points, Probabilities, Scatter};
@@ -163,7 +164,9 @@ impl Evaluator {
     /// Lays the test images out on a GPU, once for all tasks.
     fn fill_cache(&mut self, predictor: &Predictor, data: &TaskData) -> Result<(), LearnError> {
         if self.cache.is_none() {
-            let (view, device) = (predictor.input().view(), predictor.device());
+            // Nothing of a test image is drawn at random.
+            let view = View { augmentation: Augmentation::default(), ..predictor.input().view() };
+            let device = predictor.device();
             self.cache = Some(match device.is_cuda() {
                 true => DeviceCache::gather(data.test(), |sample| data.test_image(sample), view, device)?,
                 false => None,
