@@ -19,6 +19,16 @@ const MANY: f64 = 20.0;
 const PLAYERS: usize = 3;
 /// Numbers of photos that are played, at most.
 const PARTS: usize = 6;
+/// Scores that are looked at to choose by, about: with very many classes, fewer features.
+const MOST_SCORES: usize = 10_000_000;
+
+/// How many features of a class are looked at to choose by, two at least, and of every how many-th class: with very many classes,
+/// some stand for all.
+pub(super) fn asked_about(seen: usize, all: usize) -> (usize, usize) {
+    let most = (MOST_SCORES / all).max(2);
+    let each = (most / seen).max(2);
+    (each, (each * seen).div_ceil(most))
+}
 
 /// Seen classes in whitened space, and features to ask about.
 pub(super) struct Question<'a> {
@@ -289,5 +299,15 @@ mod tests {
         let counts: Vec<f64> = (1..=19).map(f64::from).collect();
         let played = few(&counts);
         assert!(played.len() <= PARTS && played.iter().map(|(_, share)| share).sum::<f64>() == 19.0, "{played:?}");
+    }
+
+    /// Ten million scores are 232,558 features of 43 classes, 5,408 each; of 1,000 classes, 10,000 features; of 10,000 classes a thousand:
+    /// two of every twentieth class.
+    #[test]
+    fn very_many_classes_are_asked_about_by_some() {
+        assert_eq!(asked_about(43, 43), (5408, 1));
+        assert_eq!(asked_about(1_000, 1_000), (10, 1));
+        assert_eq!(asked_about(10_000, 10_000), (2, 20));
+        assert_eq!(asked_about(8, 100_000), (12, 1));
     }
 }

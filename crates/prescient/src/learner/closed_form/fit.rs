@@ -1,6 +1,6 @@
 //! From sums and class information to a classifier of all classes. What could be chosen is chosen on features of seen classes.
 
-use super::calibrate::{Question, calibrate, players, plays_few};
+use super::calibrate::{Question, asked_about, calibrate, players, plays_few};
 use super::choose::{Calibrated, Gain, Part, Role, half_each};
 use super::covariance::{Covariance, Whitening, fold_by_fold};
 use super::ghosts::Ghosts;
@@ -17,8 +17,6 @@ use tch::{Kind, Tensor, no_grad};
 
 /// The shrinkages of the covariance that are tried. The first is kept unless another is better by more than its error.
 const SHRINKAGES: [f64; 6] = [0.5, 0.1, 0.3, 0.7, 0.9, 0.97];
-/// Scores that are looked at to choose by, about: with very many classes, fewer features.
-const MOST_SCORES: usize = 10_000_000;
 /// Numbers in the means of all classes from which on the first shrinkage is taken as it is: a hundred thousand classes would
 /// take minutes for each.
 const MANY_NUMBERS: usize = 32_000_000;
@@ -185,9 +183,9 @@ impl<'a> Given<'a> {
             false => Vec::new(),
         };
         let covariance = Covariance::new(sums, &means, None);
-        let each = (MOST_SCORES / (seen.len() + unseen.len()) / seen.len()).max(2);
+        let (each, step) = asked_about(seen.len(), seen.len() + unseen.len());
         let (mut values, mut truth) = (Vec::new(), Vec::new());
-        for (row, class) in sums.classes().values().enumerate() {
+        for (row, class) in sums.classes().values().enumerate().step_by(step) {
             for feature in class.sample.values().take(each) {
                 values.extend_from_slice(feature);
                 truth.push(row);

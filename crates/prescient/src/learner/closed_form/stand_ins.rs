@@ -7,6 +7,7 @@ use super::choose::{Part, Role, right};
 use super::ghosts::Ghosts;
 use super::probabilities::{ENOUGH, Scored};
 use crate::error::LearnError;
+use std::collections::BTreeSet;
 use tch::{Kind, Tensor};
 
 /// Classes that stand in, at most: more would cost time and say nothing new.
@@ -21,7 +22,7 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    /// `sample` has a row for each feature, whose class is in `truth`, class by class.
+    /// `sample` has a row for each feature, whose class is in `truth`, class by class. Classes without any do not play.
     pub(super) fn new(
         means: Tensor,
         whiten: impl Fn(&Tensor) -> Tensor,
@@ -30,7 +31,8 @@ impl Fold {
     ) -> Self {
         let start = |class: usize| truth.partition_point(|&other| other < class) as i64;
         let rows = |class: usize| whiten(&sample.narrow(0, start(class), start(class + 1) - start(class)));
-        Self { means, samples: classes.iter().map(|&class| (class, rows(class))).collect() }
+        let asked = classes.iter().filter(|&&class| start(class + 1) > start(class));
+        Self { means, samples: asked.map(|&class| (class, rows(class))).collect() }
     }
 }
 
@@ -69,8 +71,9 @@ pub(super) fn stand_ins(
     let leans = Vec::<f64>::try_from(leans)?;
     let counts = Tensor::from_slice(played.counts);
     let kappa = ghosts.map_or(0.0, |ghosts| ghosts.kappa);
-    let step = played.players.len().div_ceil(MOST).max(1);
-    let cast: Vec<usize> = played.players.iter().copied().step_by(step).collect();
+    let asked: BTreeSet<usize> = folds.iter().flat_map(|fold| fold.samples.iter().map(|(class, _)| *class)).collect();
+    let able: Vec<usize> = played.players.iter().copied().filter(|class| asked.contains(class)).collect();
+    let cast: Vec<usize> = able.iter().copied().step_by(able.len().div_ceil(MOST).max(1)).collect();
     for fold in folds {
         let ghosts = ghosts.map(|ghosts| ghosts.seen_from(&fold.means));
         for (class, sample) in fold.samples.iter().filter(|(class, _)| cast.binary_search(class).is_ok()) {
@@ -119,6 +122,16 @@ pub(super) fn following(sample: &Tensor, photos: usize) -> (Tensor, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Classes 0 and 2 have two features and one, class 1 none: it does not play.
+    #[test]
+    fn a_class_without_features_does_not_play() {
+        let sample = Tensor::from_slice(&[1.0, 2.0, 3.0]).unsqueeze(1);
+        let means = Tensor::from_slice(&[1.0, 5.0, 3.0]).unsqueeze(1);
+        let fold = Fold::new(means, Tensor::shallow_clone, (&sample, &[0, 0, 2]), &[0, 1, 2]);
+        let found: Vec<(usize, i64)> = fold.samples.iter().map(|(class, rows)| (*class, rows.size()[0])).collect();
+        assert_eq!(found, [(0, 2), (2, 1)]);
+    }
 
     #[test]
     fn the_photos_that_follow_are_summed_round_the_circle() {
