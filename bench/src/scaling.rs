@@ -179,9 +179,8 @@ fn panel(svg: &mut String, growth: &Growth, left: f64) {
     text((left + WIDE / 2.0, TOP + HIGH + 38.0), "middle", "#555", growth.size);
     for (size, seconds) in &growth.points {
         text((x(*size), TOP + HIGH + 20.0), "middle", "#555", &size.to_string());
-        let place = y(*seconds) + 4.0;
         let label = if *seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.1} s") };
-        text((left - 6.0, place), "end", "#555", &label);
+        text((x(*size), y(*seconds) - 9.0), "middle", "#555", &label);
     }
     let _ = writeln!(
         svg,
