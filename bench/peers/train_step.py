@@ -5,6 +5,7 @@ Images are random bytes that are on the device already, and are normalized withi
     python train_step.py --net resnet18 --size 64 --batch 32
     python train_step.py --net mnist --batch 128 --layout channels-last
     python train_step.py --net resnet18 --size 224 --batch 128 --device cuda --layout channels-last --precision bf16 --distill
+    python train_step.py --size 64 --batch 256 --device cuda --layout channels-last --precision bf16 --distill --fused --graph
 """
 
 import argparse
@@ -32,6 +33,8 @@ def arguments():
     parser.add_argument("--precision", choices=["fp32", "tf32", "bf16"], default="fp32")
     parser.add_argument("--compile", action="store_true", help="the networks by torch.compile")
     parser.add_argument("--distill", action="store_true")
+    parser.add_argument("--fused", action="store_true", help="PyTorch's optimizer of one kernel")
+    parser.add_argument("--graph", action="store_true", help="the whole step as one CUDA graph")
     parser.add_argument("--steps", type=int, default=5, help="steps a round")
     return parser.parse_args()
 
@@ -57,6 +60,20 @@ def pod_flat(old, new):
     return (1 - F.cosine_similarity(old.float(), new.float())).mean()
 
 
+def recorded(step):
+    """The step as one CUDA graph, as PyTorch's manual has it: some steps on a stream beside, then the recording."""
+    beside = torch.cuda.Stream()
+    beside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(beside):
+        for _ in range(5):
+            step()
+    torch.cuda.current_stream().wait_stream(beside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
 def main():
     args = arguments()
     torch.manual_seed(0)
@@ -69,7 +86,8 @@ def main():
     net = SmallCnn(size) if args.net == "mnist" else ResNet18()
     net = net.to(args.device, memory_format=layout)
     classifier = CosineClassifier(args.classes, net.width).to(args.device)
-    sgd = torch.optim.SGD([*net.parameters(), *classifier.parameters()], lr=0.1, momentum=0.9, weight_decay=1e-4)
+    settings = {"lr": 0.1, "momentum": 0.9, "weight_decay": 1e-4, "fused": args.fused or None}
+    sgd = torch.optim.SGD([*net.parameters(), *classifier.parameters()], **settings)
     teacher = copy.deepcopy(net).eval().requires_grad_(False) if args.distill else None
 
     shape = args.batch, net.channels, size, size
@@ -98,7 +116,8 @@ def main():
         loss.backward()
         sgd.step()
 
-    peer.serve(peer.repeated(step, args.steps, args.batch), args.device)
+    work = recorded(step) if args.graph else step
+    peer.serve(peer.repeated(work, args.steps, args.batch), args.device)
 
 
 if __name__ == "__main__":
