@@ -32,6 +32,7 @@ fn main() {
         .debug(false)
         .file("cpp/shim.cpp")
         .file("cpp/kernels.cpp")
+        .file("cpp/stem.cpp")
         .file("cpp/look_on_cpu.cpp")
         .file("cpp/processes.cpp")
         // libtorch has Gloo, but not the headers of it that its own headers ask for.

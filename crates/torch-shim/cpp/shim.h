@@ -92,6 +92,12 @@ int shim_norm(const void *x, const void *gamma, const void *beta, const void *ru
               const void *around, int relu, int pool, double momentum, double epsilon, void **result);
 // The same with a bias in place of BatchNorm, not known to autograd.
 int shim_add_bias(const void *x, const void *bias, const void *around, int relu, int pool, void **result);
+// The first convolution of a network for small images (bf16 images of 3 channels, at most 256 wide, 3x3 weights to 64 channels,
+// all channels last), then BatchNorm in training, ReLU and pooling, without the map between. Known to autograd, but for the images.
+int shim_stem(const void *x, const void *weight, const void *gamma, const void *beta, const void *running_mean,
+              const void *running_var, double momentum, double epsilon, void **result);
+// The same with a bias in place of BatchNorm, not known to autograd.
+int shim_stem_with_bias(const void *x, const void *weight, const void *bias, void **result);
 // How far the profiles of maps (squares summed along rows, then along columns) point apart: [stages, images]. Known to
 // autograd, for `maps` alone.
 int shim_pod(void *const *maps, void *const *old, int stages, void **result);

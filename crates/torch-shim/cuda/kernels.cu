@@ -74,12 +74,12 @@ __device__ void add_lanes(float (&first)[8], float (&second)[8], float *partial,
   }
 }
 
-// The total over blocks of one channel's two sums, in all threads with this threadIdx.x; blocks are 32 × 8 threads.
+// The total over blocks of one channel's two sums, in all threads with this threadIdx.x; blocks are 32 × 32 threads.
 __device__ void add_blocks(const float *partial, int blocks, int channels, int channel, float &first, float &second) {
-  __shared__ float shared[2][8][32];
+  __shared__ float shared[2][32][32];
   first = second = 0.0f;
   if (channel < channels) {
-    for (int block = threadIdx.y; block < blocks; block += 8) {
+    for (int block = threadIdx.y; block < blocks; block += 32) {
       first += partial[(2 * block) * channels + channel];
       second += partial[(2 * block + 1) * channels + channel];
     }
@@ -88,7 +88,7 @@ __device__ void add_blocks(const float *partial, int blocks, int channels, int c
   shared[1][threadIdx.y][threadIdx.x] = second;
   __syncthreads();
   first = second = 0.0f;
-  for (int part = 0; part < 8; ++part) {
+  for (int part = 0; part < 32; ++part) {
     first += shared[0][part][threadIdx.x];
     second += shared[1][part][threadIdx.x];
   }

@@ -97,6 +97,23 @@ unsafe extern "C" {
         pool: c_int,
         result: *mut *mut C_tensor,
     ) -> c_int;
+    pub(crate) fn shim_stem(
+        x: *const C_tensor,
+        weight: *const C_tensor,
+        gamma: *const C_tensor,
+        beta: *const C_tensor,
+        running_mean: *const C_tensor,
+        running_var: *const C_tensor,
+        momentum: f64,
+        epsilon: f64,
+        result: *mut *mut C_tensor,
+    ) -> c_int;
+    pub(crate) fn shim_stem_with_bias(
+        x: *const C_tensor,
+        weight: *const C_tensor,
+        bias: *const C_tensor,
+        result: *mut *mut C_tensor,
+    ) -> c_int;
     pub(crate) fn shim_pod(
         maps: *const *mut C_tensor,
         old: *const *mut C_tensor,

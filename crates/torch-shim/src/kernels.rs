@@ -13,10 +13,14 @@ use torch_sys::C_tensor;
 use crate::ShimError;
 use crate::error::check;
 use crate::optimizer::{count, pointers};
-use crate::{ffi, is_channels_last};
+use crate::{about_gpu, ffi, is_channels_last};
 
-const SOURCE: &str =
-    concat!(include_str!("../cuda/numbers.cu"), include_str!("../cuda/kernels.cu"), include_str!("../cuda/look.cu"));
+const SOURCE: &str = concat!(
+    include_str!("../cuda/numbers.cu"),
+    include_str!("../cuda/kernels.cu"),
+    include_str!("../cuda/stem.cu"),
+    include_str!("../cuda/look.cu")
+);
 
 static ALLOWED: AtomicBool = AtomicBool::new(true);
 
@@ -27,23 +31,30 @@ pub fn allow_kernels(on: bool) {
 
 /// Whether our kernels serve on `device`: allowed, and compiled, which the first call does. `told` hears once, of the first failure, why not.
 pub fn kernels_ready(device: Device, told: impl FnOnce(&ShimError)) -> bool {
+    generation(device, told).is_some()
+}
+
+/// The first number of the compute capability of a `device` on which our kernels serve; as [`kernels_ready`].
+pub(crate) fn generation(device: Device, told: impl FnOnce(&ShimError)) -> Option<u32> {
     /// What became of each device.
-    static KNOWN: Mutex<Vec<(usize, bool)>> = Mutex::new(Vec::new());
+    static KNOWN: Mutex<Vec<(usize, Option<u32>)>> = Mutex::new(Vec::new());
     let Device::Cuda(index) = device else {
-        return false;
+        return None;
     };
     if !ALLOWED.load(Ordering::Relaxed) {
-        return false;
+        return None;
     }
     let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some((_, ready)) = known.iter().find(|(known, _)| *known == index) {
-        return *ready;
+    if let Some((_, generation)) = known.iter().find(|(known, _)| *known == index) {
+        return *generation;
     }
     let source = CString::new(SOURCE).expect("the source has no NUL");
     // SAFETY: `source` outlives the call.
     let compiled = check(unsafe { ffi::shim_kernels_compile(index as c_int, source.as_ptr()) });
-    known.push((index, compiled.is_ok()));
-    compiled.map_err(|error| told(&error)).is_ok()
+    let generation = compiled.map_err(|error| told(&error)).ok();
+    let generation = generation.map(|()| about_gpu(device).map_or(0, |gpu| gpu.generation));
+    known.push((index, generation));
+    generation
 }
 
 /// As many images a launch takes: one for each block down.
@@ -79,6 +90,14 @@ pub struct Norm<'a> {
     pub epsilon: f64,
 }
 
+impl Norm<'_> {
+    pub(crate) fn check(&self, channels: i64, x: &Tensor) {
+        for tensor in [self.gamma, self.beta, self.running_mean, self.running_var] {
+            of_channels(tensor, channels, x);
+        }
+    }
+}
+
 /// What follows a normalization.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct After<'a> {
@@ -105,10 +124,10 @@ impl After<'_> {
     }
 }
 
-/// A plain number for each channel of `x`, where `x` is.
-fn of_channels(tensor: &Tensor, x: &Tensor) {
+/// A plain number for each of so many channels, where `x` is.
+pub(crate) fn of_channels(tensor: &Tensor, channels: i64, x: &Tensor) {
     let plain = tensor.kind() == Kind::Float && tensor.is_contiguous() && tensor.device() == x.device();
-    assert!(plain && tensor.size() == [x.size()[1]], "a number for each channel: {tensor:?}");
+    assert!(plain && tensor.size() == [channels], "a number for each channel: {tensor:?}");
 }
 
 /// `x` normalized over the batch, and what follows; autograd knows the way back.
@@ -117,7 +136,7 @@ fn of_channels(tensor: &Tensor, x: &Tensor) {
 /// If `x` does not [fit](kernels_fit), or the kernels are not [ready](kernels_ready).
 pub fn norm(x: &Tensor, norm: &Norm<'_>, after: After<'_>) -> Tensor {
     after.check(x);
-    [norm.gamma, norm.beta, norm.running_mean, norm.running_var].into_iter().for_each(|tensor| of_channels(tensor, x));
+    norm.check(x.size()[1], x);
     let (relu, pool) = (c_int::from(after.relu), c_int::from(after.pool));
     made(|result| {
         // SAFETY: all are live tensors, only borrowed; sizes and kinds of maps were checked, and null stands for none.
@@ -145,7 +164,7 @@ pub fn norm(x: &Tensor, norm: &Norm<'_>, after: After<'_>) -> Tensor {
 /// As [`norm`].
 pub fn add_bias(x: &Tensor, bias: &Tensor, after: After<'_>) -> Tensor {
     after.check(x);
-    of_channels(bias, x);
+    of_channels(bias, x.size()[1], x);
     let (relu, pool) = (c_int::from(after.relu), c_int::from(after.pool));
     // SAFETY: as in `norm`.
     made(|result| unsafe { ffi::shim_add_bias(x.as_ptr(), bias.as_ptr(), after.around(), relu, pool, result) })
@@ -278,7 +297,7 @@ pub fn mmd_weigh(
 }
 
 /// The tensor that `call` makes.
-fn made(call: impl FnOnce(*mut *mut C_tensor) -> c_int) -> Tensor {
+pub(crate) fn made(call: impl FnOnce(*mut *mut C_tensor) -> c_int) -> Tensor {
     let mut result = std::ptr::null_mut();
     if let Err(error) = check(call(&mut result)) {
         panic!("a kernel of ours failed: {error}");

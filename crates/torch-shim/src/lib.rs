@@ -8,7 +8,7 @@
 //! | [`channels_last`] | the layout in which convolutions on large images are faster |
 //! | [`sgd_step`], [`adam_step`], [`clear_gradients`] | a step on all parameters in a few calls instead of several for each |
 //! | [`Graph`], [`keeping_grad_mode`] | work recorded once, started again with one call; gradients as before where that fails |
-//! | [`norm`], [`add_bias`], [`pod`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
+//! | [`norm`], [`add_bias`], [`stem`], [`pod`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
 //! | [`set_deterministic`], [`tune`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
 //! | [`random_state`], [`set_random_state`] | random numbers that go on where they were, in another process |
 //! | [`Script`] | a TorchScript module made from source and tensors: tch can only trace one, whose weights are stuck where they are |
@@ -38,6 +38,7 @@ mod process;
 mod processes;
 mod random;
 mod script;
+mod stem;
 mod threads;
 mod upload;
 
@@ -56,5 +57,6 @@ pub use process::tune_process;
 pub use processes::{Group, Store, leave};
 pub use random::{random_state, set_random_state};
 pub use script::Script;
+pub use stem::{stem, stem_fits, stem_with_bias};
 pub use threads::use_one_thread;
 pub use upload::upload;

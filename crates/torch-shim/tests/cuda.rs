@@ -5,6 +5,7 @@
 mod look;
 #[path = "../../prescient/tests/common/required.rs"]
 mod required;
+mod stem;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tch::{Device, Kind, Tensor};
@@ -182,8 +183,8 @@ fn after_a_recording_that_failed_none_is_made() {
 #[test]
 fn what_is_no_number_stays_none() {
     let Some(_turn) = kernels() else { return };
-    let (old, new) = maps(1);
-    let _ = new.narrow(0, 0, 1).fill_(f64::NAN);
+    let (old, new) = (maps(1).0, maps(2).0);
+    let _ = new.detach().narrow(0, 0, 1).fill_(f64::NAN);
     let distances = torch_shim::pod(&[old], &[new.shallow_clone()]);
     assert!(distances.double_value(&[0, 0]).is_nan());
     let products = Tensor::ones([2, 300], GPU);
@@ -409,6 +410,15 @@ fn our_weights_of_mmd_are_the_formulas() {
         (sums.get(2), sum(&kernels.narrow(1, 200, 400))),
     ] {
         assert!(apart(&ours, &exact.to_kind(Kind::Double)) < 1e-4);
+    }
+}
+
+#[test]
+fn our_stem_is_libtorchs() {
+    let Some(_turn) = kernels() else { return };
+    // Widths that are and are not a multiple of what a warp takes, odd ones, and images of several strips.
+    for (images, height, width) in [(3, 32, 32), (2, 21, 37), (2, 64, 64), (1, 9, 256), (2, 1, 5), (2, 40, 17)] {
+        stem::is_libtorchs(images, height, width);
     }
 }
 

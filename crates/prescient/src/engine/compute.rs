@@ -95,6 +95,11 @@ pub fn has_kernels(maps: &Tensor) -> bool {
     torch_shim::kernels_fit(maps) && has_kernels_on(maps.device())
 }
 
+/// Whether our kernels take these images and this weight of a first convolution, with what follows it.
+pub fn has_stem(images: &Tensor, weight: &Tensor) -> bool {
+    has_kernels_on(images.device()) && torch_shim::stem_fits(images, weight)
+}
+
 /// Whether our kernels serve on this device; a warning says once why not, where a GPU goes without.
 pub fn has_kernels_on(device: Device) -> bool {
     torch_shim::kernels_ready(device, |error| {

@@ -7,7 +7,7 @@
 //! BatchNorm is nearly a third of the teacher's operations, by number; and weights of the right kind need no conversion
 //! at every step.
 
-use crate::extractor::normed::{EPSILON, with_bias};
+use crate::extractor::normed::{EPSILON, POOLED, pooled_stem_with_bias, with_bias};
 use crate::extractor::{Extractor, Representation};
 use std::cell::OnceCell;
 use tch::nn::BatchNorm;
@@ -64,6 +64,12 @@ impl Folded {
         self.packed.as_ref()?.get_or_init(pack).as_ref()
     }
 
+    /// A first convolution, then ReLU and pooling.
+    fn forward_pooled(&self, images: &Tensor) -> Tensor {
+        let alone = self.apart.then(|| pooled_stem_with_bias(images, &self.weight, &self.bias)).flatten();
+        alone.unwrap_or_else(|| self.forward(images, POOLED))
+    }
+
     pub(crate) fn forward(&self, x: &Tensor, after: After<'_>) -> Tensor {
         // libtorch's GPU adds a bias in a pass of its own; ours adds it with what follows.
         let (apart, together) = if self.apart { (Some(&self.bias), None) } else { (None, Some(&self.bias)) };
@@ -117,8 +123,7 @@ impl Extractor for Net {
 
     /// Never trains, whatever `train` says: it is made for looking.
     fn extract(&self, images: &Tensor, _train: bool) -> Representation {
-        let after = After { relu: true, pool: true, around: None };
-        let mut x = self.stem.forward(&images.to_kind(self.kind), after);
+        let mut x = self.stem.forward_pooled(&images.to_kind(self.kind));
         let mut stages = Vec::with_capacity(self.stages.len());
         for blocks in &self.stages {
             x = blocks.iter().fold(x, |x, block| block.forward(&x));

@@ -1,9 +1,9 @@
 //! BatchNorm and what follows it, in one pass over memory where a GPU has our kernels, else in several.
 
-use crate::engine::has_kernels;
+use crate::engine::{has_kernels, has_stem};
 use tch::Tensor;
 use tch::nn::{BatchNorm, ModuleT};
-use torch_shim::{After, Norm};
+use torch_shim::{After, Norm, stem, stem_with_bias};
 
 /// What BatchNorm adds to a variance before its root, and how far a batch moves its statistics; PyTorch's.
 pub(crate) const EPSILON: f64 = 1e-5;
@@ -11,15 +11,40 @@ pub(crate) const MOMENTUM: f64 = 0.1;
 
 /// `x` through `norm`, and on through what follows.
 pub(crate) fn normed(norm: &BatchNorm, x: &Tensor, after: After<'_>, train: bool) -> Tensor {
-    match (&norm.ws, &norm.bs) {
-        (Some(gamma), Some(beta)) if train && has_kernels(x) => {
-            let (running_mean, running_var) = (&norm.running_mean, &norm.running_var);
-            let norm = Norm { gamma, beta, running_mean, running_var, momentum: MOMENTUM, epsilon: EPSILON };
-            torch_shim::norm(x, &norm, after)
-        }
+    match in_training(norm) {
+        Some(norm) if train && has_kernels(x) => torch_shim::norm(x, &norm, after),
         _ => followed(norm.forward_t(x, train), after),
     }
 }
+
+fn in_training(norm: &BatchNorm) -> Option<Norm<'_>> {
+    let (running_mean, running_var) = (&norm.running_mean, &norm.running_var);
+    let (gamma, beta) = (norm.ws.as_ref()?, norm.bs.as_ref()?);
+    Some(Norm { gamma, beta, running_mean, running_var, momentum: MOMENTUM, epsilon: EPSILON })
+}
+
+/// What `convolve` makes of images, 3×3 with a stride and a border of 1, through `norm` and ReLU, pooled; the map between is only
+/// made where our kernels cannot do without.
+pub(crate) fn pooled_stem(
+    images: &Tensor,
+    weight: &Tensor,
+    norm: &BatchNorm,
+    train: bool,
+    convolve: impl FnOnce() -> Tensor,
+) -> Tensor {
+    match in_training(norm) {
+        Some(norm) if train && has_stem(images, weight) => stem(images, weight, &norm),
+        _ => normed(norm, &convolve(), POOLED, train),
+    }
+}
+
+/// The same with an f32 `bias` in place of `norm`, without a trace for gradients.
+pub(crate) fn pooled_stem_with_bias(images: &Tensor, weight: &Tensor, bias: &Tensor) -> Option<Tensor> {
+    has_stem(images, weight).then(|| stem_with_bias(images, weight, bias))
+}
+
+/// What follows the norm of a first convolution.
+pub(crate) const POOLED: After<'static> = After { relu: true, pool: true, around: None };
 
 /// `x`, plus the f32 `bias` of each channel where there is one, and on through what follows. On a GPU it leaves no trace
 /// for gradients.
