@@ -203,9 +203,17 @@ int shim_norm(const void *x, const void *gamma, const void *beta, const void *ru
   });
 }
 
-int shim_add_bias(const void *x, const void *bias, const void *around, int relu, int pool, void **result) {
+int shim_add_bias(const void *x, const void *bias, const void *around, int relu, int pool, double most, void **result) {
   return guarded([&] {
-    auto [y, places] = follow(borrowed(x), optional(around).value_or(at::Tensor()), {}, {}, {}, borrowed(bias), relu != 0, pool != 0, false);
+    const auto &maps = borrowed(x);
+    if (pool != 0) {
+      *result = new at::Tensor(follow(maps, {}, {}, {}, {}, borrowed(bias), true, true, false).first);
+      return;
+    }
+    auto y = maps_like(maps, maps.size(2), maps.size(3));
+    const long long count = maps.numel() / 8;
+    launch("bias_apply", {blocks(count, 4, MOST_PASSES)}, maps, data(maps), data(optional(around).value_or(at::Tensor())),
+           data(borrowed(bias)), data(y), count, static_cast<int>(maps.size(1) / 8), relu, static_cast<float>(most));
     *result = new at::Tensor(std::move(y));
   });
 }

@@ -90,8 +90,9 @@ int shim_cuda_about(int index, int *major, uint64_t *free);
 // and without `around`). Running statistics are moved. Known to autograd.
 int shim_norm(const void *x, const void *gamma, const void *beta, const void *running_mean, const void *running_var,
               const void *around, int relu, int pool, double momentum, double epsilon, void **result);
-// The same with a bias in place of BatchNorm, not known to autograd.
-int shim_add_bias(const void *x, const void *bias, const void *around, int relu, int pool, void **result);
+// The same with a bias in place of BatchNorm, not known to autograd; ReLU is up to `most`, and channels are any multiple of 8 where
+// nothing is pooled.
+int shim_add_bias(const void *x, const void *bias, const void *around, int relu, int pool, double most, void **result);
 // The first convolution of a network for small images (bf16 images of 3 channels, at most 256 wide, 3x3 weights to 64 channels,
 // all channels last), then BatchNorm in training, ReLU and pooling, without the map between. Known to autograd, but for the images.
 int shim_stem(const void *x, const void *weight, const void *gamma, const void *beta, const void *running_mean,

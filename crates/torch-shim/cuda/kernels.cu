@@ -167,6 +167,36 @@ extern "C" __global__ void norm_apply(const Eight *__restrict__ x, const Eight *
   }
 }
 
+// y = x + bias, plus the way around where there is one; then ReLU, up to `most`, where asked for. Unlike the others it takes any
+// number of vectors, for it keeps nothing of a channel from row to row.
+extern "C" __global__ void bias_apply(const Eight *__restrict__ x, const Eight *__restrict__ around,
+                                      const float4 *__restrict__ bias, Eight *__restrict__ y, long long count,
+                                      int vectors, int relu, float most) {
+  const long long stride = static_cast<long long>(gridDim.x) * THREADS, start = blockIdx.x * THREADS + threadIdx.x;
+  const int step = stride % vectors;
+  int column = start % vectors;
+#pragma unroll 2
+  for (long long at = start; at < count; at += stride) {
+    float values[8], others[8] = {};
+    unpack(x[at], values);
+    if (around != nullptr) {
+      unpack(around[at], others);
+    }
+    const float4 low = bias[2 * column], high = bias[2 * column + 1];
+    const float added[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      values[i] += added[i] + others[i];
+      if (relu) {
+        values[i] = values[i] < 0.0f ? 0.0f : values[i] > most ? most : values[i];
+      }
+    }
+    y[at] = pack(values);
+    column += step;
+    column -= column >= vectors ? vectors : 0;
+  }
+}
+
 // What of the slope in y reaches the sum before ReLU: all of it, or that where y is positive. `y` is given where the way
 // around took part; otherwise x tells.
 __device__ __forceinline__ void through_relu(float (&slope)[8], const float (&x)[8], const Eight *y, long long at,

@@ -95,6 +95,7 @@ unsafe extern "C" {
         around: *const C_tensor,
         relu: c_int,
         pool: c_int,
+        most: f64,
         result: *mut *mut C_tensor,
     ) -> c_int;
     pub(crate) fn shim_stem(

@@ -62,14 +62,17 @@ const MOST_IMAGES: i64 = 65_535;
 
 /// Whether `maps` are such as our kernels take: some images, bf16 on a GPU, channels last, channels 8 times a divisor of 256.
 pub fn kernels_fit(maps: &Tensor) -> bool {
-    let vectors = maps.size().get(1).map_or(0, |channels| if channels % 8 == 0 { channels / 8 } else { 0 });
+    bias_fits(maps) && 256 % (maps.size()[1] / 8) == 0
+}
+
+/// Whether `maps` are such as [`add_bias`] takes where nothing is pooled: the same, with any multiple of 8 channels.
+pub fn bias_fits(maps: &Tensor) -> bool {
     maps.device().is_cuda()
         && maps.dim() == 4
         && (1..=MOST_IMAGES).contains(&maps.size()[0])
         && maps.numel() > 0
         && maps.kind() == Kind::BFloat16
-        && vectors > 0
-        && 256 % vectors == 0
+        && maps.size()[1] % 8 == 0
         && is_channels_last(maps)
 }
 
@@ -105,6 +108,8 @@ pub struct After<'a> {
     pub around: Option<&'a Tensor>,
     /// Then ReLU.
     pub relu: bool,
+    /// Then ReLU6 in its place; only after a bias.
+    pub relu6: bool,
     /// Then the largest of windows of 3×3 with stride 2; only after ReLU, and with nothing added.
     pub pool: bool,
 }
@@ -115,10 +120,10 @@ impl After<'_> {
     }
 
     fn check(&self, x: &Tensor) {
-        assert!(kernels_fit(x), "maps that our kernels take: {x:?}");
+        assert!(bias_fits(x), "maps that our kernels take: {x:?}");
         assert!(!self.pool || (self.relu && self.around.is_none()), "pooled only after ReLU, with nothing added");
         if let Some(around) = self.around {
-            let fits = kernels_fit(around) && around.size() == x.size() && around.device() == x.device();
+            let fits = bias_fits(around) && around.size() == x.size() && around.device() == x.device();
             assert!(fits, "the way around is like the maps: {around:?}");
         }
     }
@@ -136,6 +141,7 @@ pub(crate) fn of_channels(tensor: &Tensor, channels: i64, x: &Tensor) {
 /// If `x` does not [fit](kernels_fit), or the kernels are not [ready](kernels_ready).
 pub fn norm(x: &Tensor, norm: &Norm<'_>, after: After<'_>) -> Tensor {
     after.check(x);
+    assert!(kernels_fit(x) && !after.relu6, "maps that our kernels take, and ReLU: {x:?}");
     norm.check(x.size()[1], x);
     let (relu, pool) = (c_int::from(after.relu), c_int::from(after.pool));
     made(|result| {
@@ -161,13 +167,15 @@ pub fn norm(x: &Tensor, norm: &Norm<'_>, after: After<'_>) -> Tensor {
 /// `x` and the f32 `bias` of each channel, and what follows; autograd knows nothing of it.
 ///
 /// # Panics
-/// As [`norm`].
+/// If `x` does not [fit](bias_fits) (where pooled: [as elsewhere](kernels_fit)), or the kernels are not [ready](kernels_ready).
 pub fn add_bias(x: &Tensor, bias: &Tensor, after: After<'_>) -> Tensor {
     after.check(x);
+    assert!(!after.pool || kernels_fit(x), "maps that our kernels pool: {x:?}");
     of_channels(bias, x.size()[1], x);
-    let (relu, pool) = (c_int::from(after.relu), c_int::from(after.pool));
+    let (relu, pool) = (c_int::from(after.relu || after.relu6), c_int::from(after.pool));
+    let most = if after.relu6 { 6.0 } else { f64::INFINITY };
     // SAFETY: as in `norm`.
-    made(|result| unsafe { ffi::shim_add_bias(x.as_ptr(), bias.as_ptr(), after.around(), relu, pool, result) })
+    made(|result| unsafe { ffi::shim_add_bias(x.as_ptr(), bias.as_ptr(), after.around(), relu, pool, most, result) })
 }
 
 /// POD's distances, `[stages, images]`: how far each image's profile in `maps` points from that in `old`, both one tensor
@@ -179,8 +187,7 @@ pub fn add_bias(x: &Tensor, bias: &Tensor, after: After<'_>) -> Tensor {
 pub fn pod(old: &[Tensor], maps: &[Tensor]) -> Tensor {
     assert!(!maps.is_empty() && old.len() == maps.len(), "as many stages of either");
     for (old, new) in old.iter().zip(maps) {
-        After::default().check(new);
-        After::default().check(old);
+        assert!(kernels_fit(new) && kernels_fit(old), "maps that our kernels take: {new:?}, {old:?}");
         let same = old.size() == new.size() && new.size()[0] == maps[0].size()[0];
         assert!(same && old.device() == new.device(), "maps of the same images: {new:?}");
     }

@@ -48,7 +48,9 @@ pub use cuda::{Cuda, Gpu, about_gpu, open_cuda};
 pub use determinism::{allow_tf32, is_deterministic, set_deterministic, tune, without_tf32};
 pub use error::ShimError;
 pub use graph::{Graph, keeping_grad_mode};
-pub use kernels::{After, Norm, add_bias, allow_kernels, kernels_fit, kernels_ready, look, mmd_weigh, norm, pod};
+pub use kernels::{
+    After, Norm, add_bias, allow_kernels, bias_fits, kernels_fit, kernels_ready, look, mmd_weigh, norm, pod,
+};
 pub use layout::{channels_last, is_channels_last, try_channels_last};
 pub use memory::{peak_memory, peak_ram, reset_peak_memory, total_ram};
 pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};

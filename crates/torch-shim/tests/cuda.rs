@@ -256,7 +256,7 @@ fn our_norm_is_libtorchs() {
         let (mean, var) = (Tensor::zeros([16], GPU), Tensor::ones([16], GPU));
         let batch_norm =
             Norm { gamma: &gamma, beta: &beta, running_mean: &mean, running_var: &var, momentum: 0.1, epsilon: 1e-5 };
-        let after = After { around: with_around.then_some(&around), relu, pool };
+        let after = After { around: with_around.then_some(&around), relu, pool, ..Default::default() };
         let ours = norm(&x, &batch_norm, after);
 
         let exact_vector = |of: &Tensor| of.detach().to_kind(Kind::Double).set_requires_grad(true);
@@ -307,11 +307,20 @@ fn our_bias_is_libtorchs() {
     let bias = Tensor::arange(16, GPU) * 0.5 - 6.0;
     let exact_bias = bias.to_kind(Kind::Double).reshape([1, -1, 1, 1]);
     let exact = (&exact_x + &exact_bias + &exact_around).relu();
-    let ours = add_bias(&x, &bias, After { around: Some(&around), relu: true, pool: false });
+    let ours = add_bias(&x, &bias, After { around: Some(&around), relu: true, ..Default::default() });
     assert!(apart(&ours, &exact) < 0.005);
     let exact = (exact_x + exact_bias).relu().max_pool2d([3, 3], [2, 2], [1, 1], [1, 1], false);
-    let ours = add_bias(&x, &bias, After { around: None, relu: true, pool: true });
+    let ours = add_bias(&x, &bias, After { relu: true, pool: true, ..Default::default() });
     assert!(apart(&ours, &exact) < 0.005);
+
+    // 120 channels, as only a bias may have: 15 times 8 divides no block's threads.
+    let x = channels_last(&(Tensor::randn([3, 120, 7, 5], GPU) * 3.0 + 3.0)).to_kind(Kind::BFloat16);
+    assert!(!torch_shim::kernels_fit(&x) && torch_shim::bias_fits(&x));
+    let bias = Tensor::arange(120, GPU) * 0.02 - 1.0;
+    let sum = x.to_kind(Kind::Double) + bias.to_kind(Kind::Double).reshape([1, -1, 1, 1]);
+    assert!(apart(&add_bias(&x, &bias, After::default()), &sum) < 0.005);
+    let ours = add_bias(&x, &bias, After { relu6: true, ..Default::default() });
+    assert!(apart(&ours, &sum.clamp(0, 6)) < 0.005);
 }
 
 /// The distances of two stages, from profiles written out in f64; only the new maps learn. Where nothing has moved the

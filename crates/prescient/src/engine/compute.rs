@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tch::{Device, Tensor};
-use torch_shim::Gpu;
+use torch_shim::{After, Gpu};
 
 /// How to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +93,12 @@ fn multiplies_in_bf16(gpu: Option<Gpu>) -> bool {
 /// Whether our kernels take these maps.
 pub fn has_kernels(maps: &Tensor) -> bool {
     torch_shim::kernels_fit(maps) && has_kernels_on(maps.device())
+}
+
+/// Whether our kernels take these maps where a bias is added, with what follows it.
+pub fn has_bias(maps: &Tensor, after: After<'_>) -> bool {
+    let fits = if after.pool { torch_shim::kernels_fit } else { torch_shim::bias_fits };
+    fits(maps) && has_kernels_on(maps.device())
 }
 
 /// Whether our kernels take these images and this weight of a first convolution, with what follows it.

@@ -17,7 +17,7 @@ mod tensors;
 pub use adam::Adam;
 pub use batches::{DeviceBatch, DeviceTestBatch, Preprocessing, TaskBatches};
 pub use capture::{capture, repeat};
-pub use compute::{Compute, Layout, Precision, has_kernels, has_kernels_on, has_stem};
+pub use compute::{Compute, Layout, Precision, has_bias, has_kernels, has_kernels_on, has_stem};
 pub use device_cache::DeviceCache;
 pub use draw::with_seed;
 pub use follow::{Changing, Follow};

@@ -54,8 +54,9 @@ impl Folded {
     }
 
     /// Then ReLU6, in the same pass where it can be.
-    pub(crate) fn forward_relu6(&self, x: &Tensor) -> Option<Tensor> {
-        self.packed(x)?.forward(x, true).ok()
+    pub(crate) fn forward_relu6(&self, x: &Tensor) -> Tensor {
+        let packed = self.packed(x).and_then(|packed| packed.forward(x, true).ok());
+        packed.unwrap_or_else(|| self.forward(x, After { relu6: true, ..Default::default() }))
     }
 
     fn packed(&self, x: &Tensor) -> Option<&Packed> {
@@ -112,7 +113,7 @@ impl Block {
         let (last, first) = self.convolutions.split_last().expect("a block has convolutions");
         let relu = || After { relu: true, ..Default::default() };
         let inner = first.iter().fold(x.shallow_clone(), |x, convolution| convolution.forward(&x, relu()));
-        last.forward(&inner, After { around: Some(&around), relu: self.relu, pool: false })
+        last.forward(&inner, After { around: Some(&around), relu: self.relu, ..Default::default() })
     }
 }
 

@@ -58,14 +58,18 @@ pub(crate) trait Convolve {
     fn convolve(&self, x: &Tensor, around: Option<&Tensor>, train: bool) -> Tensor;
 
     /// Then ReLU6.
-    fn convolve_relu6(&self, x: &Tensor, train: bool) -> Tensor {
-        relu6(self.convolve(x, None, train))
-    }
+    fn convolve_relu6(&self, x: &Tensor, train: bool) -> Tensor;
 }
 
 impl Convolve for ConvNorm {
     fn convolve(&self, x: &Tensor, around: Option<&Tensor>, train: bool) -> Tensor {
         self.forward(x, After { around, ..Default::default() }, train)
+    }
+
+    fn convolve_relu6(&self, x: &Tensor, train: bool) -> Tensor {
+        let mut x = self.convolve(x, None, train);
+        // What takes part in gradients is not overwritten: some ways back through BatchNorm need its result.
+        if x.requires_grad() { x.clamp(0, 6) } else { x.clamp_(0, 6) }
     }
 }
 
@@ -74,14 +78,9 @@ impl Convolve for Folded {
         self.forward(x, After { around, ..Default::default() })
     }
 
-    fn convolve_relu6(&self, x: &Tensor, train: bool) -> Tensor {
-        self.forward_relu6(x).unwrap_or_else(|| relu6(self.convolve(x, None, train)))
+    fn convolve_relu6(&self, x: &Tensor, _train: bool) -> Tensor {
+        self.forward_relu6(x)
     }
-}
-
-fn relu6(mut x: Tensor) -> Tensor {
-    // What takes part in gradients is not overwritten: some ways back through BatchNorm need its result.
-    if x.requires_grad() { x.clamp(0, 6) } else { x.clamp_(0, 6) }
 }
 
 impl Net {

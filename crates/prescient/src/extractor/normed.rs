@@ -1,6 +1,6 @@
 //! BatchNorm and what follows it, in one pass over memory where a GPU has our kernels, else in several.
 
-use crate::engine::{has_kernels, has_stem};
+use crate::engine::{has_bias, has_kernels, has_stem};
 use tch::Tensor;
 use tch::nn::{BatchNorm, ModuleT};
 use torch_shim::{After, Norm, stem, stem_with_bias};
@@ -44,13 +44,13 @@ pub(crate) fn pooled_stem_with_bias(images: &Tensor, weight: &Tensor, bias: &Ten
 }
 
 /// What follows the norm of a first convolution.
-pub(crate) const POOLED: After<'static> = After { relu: true, pool: true, around: None };
+pub(crate) const POOLED: After<'static> = After { relu: true, relu6: false, pool: true, around: None };
 
 /// `x`, plus the f32 `bias` of each channel where there is one, and on through what follows. On a GPU it leaves no trace
 /// for gradients.
 pub(crate) fn with_bias(x: Tensor, bias: Option<&Tensor>, after: After<'_>) -> Tensor {
     match bias {
-        Some(bias) if has_kernels(&x) => torch_shim::add_bias(&x, bias, after),
+        Some(bias) if has_bias(&x, after) => torch_shim::add_bias(&x, bias, after),
         Some(bias) => {
             let bias = bias.to_kind(x.kind()).reshape([1, -1, 1, 1]);
             followed(x + bias, after)
@@ -65,6 +65,9 @@ fn followed(mut x: Tensor, after: After<'_>) -> Tensor {
     }
     if after.relu {
         x = x.relu_();
+    }
+    if after.relu6 {
+        x = x.clamp_(0, 6);
     }
     if after.pool {
         x = x.max_pool2d([3, 3], [2, 2], [1, 1], [1, 1], false);

@@ -135,7 +135,7 @@ impl Block {
             Some((convolution, norm)) => normed(norm, &convolution.forward(x, weights), After::default(), train),
             None => x.shallow_clone(),
         };
-        let after = After { around: Some(&around), relu: self.relu, pool: false };
+        let after = After { around: Some(&around), relu: self.relu, ..Default::default() };
         normed(&self.norms[1], &self.convolutions[1].forward(&inner, weights), after, train)
     }
 

@@ -8,6 +8,7 @@
 use crate::extractor::convolution::{ConvNorm, Shape};
 use crate::extractor::folded;
 use crate::extractor::layers::{Layer, Layers};
+use crate::extractor::normed::POOLED;
 use crate::extractor::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
 use tch::nn::Path;
@@ -60,7 +61,11 @@ impl Block {
         let relu = || After { relu: true, ..Default::default() };
         let [first, second, third] = &self.convolutions;
         let inner = second.forward(&first.forward(x, relu(), train), relu(), train);
-        third.forward(&inner, After { around: Some(around.as_ref().unwrap_or(x)), relu: true, pool: false }, train)
+        third.forward(
+            &inner,
+            After { around: Some(around.as_ref().unwrap_or(x)), relu: true, ..Default::default() },
+            train,
+        )
     }
 }
 
@@ -96,7 +101,7 @@ impl Extractor for Net {
     }
 
     fn extract(&self, images: &Tensor, train: bool) -> Representation {
-        let mut x = self.stem.forward(images, After { relu: true, pool: true, around: None }, train);
+        let mut x = self.stem.forward(images, POOLED, train);
         let mut stages = Vec::with_capacity(self.stages.len());
         for blocks in &self.stages {
             x = blocks.iter().fold(x, |x, block| block.forward(&x, train));

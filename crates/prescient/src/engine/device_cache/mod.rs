@@ -19,11 +19,12 @@ use crate::engine::{Pass, has_kernels_on};
 use crate::error::DataError;
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::sync::mpsc;
 use stock::Stock;
 use tch::{Device, Kind, Tensor, no_grad};
 
-/// So many images are read and brought to the device at a time.
-const PART: usize = 128;
+/// So many images are read at a time, while those before them are brought to the device.
+const PART: usize = 64;
 
 /// Images on a device.
 #[derive(Debug)]
@@ -99,14 +100,35 @@ impl DeviceCache {
         view: View,
         device: Device,
     ) -> Result<Option<Self>, DataError> {
+        let (ready, parts) = mpsc::sync_channel(0);
+        let needed = &|sample: &Sample| Ok(needed(&view, read(sample)?));
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                for part in samples.chunks(PART) {
+                    // Nobody takes them any more where they do not fit.
+                    if ready.send(part.par_iter().map(needed).collect()).is_err() {
+                        break;
+                    }
+                }
+            });
+            Self::lay_out(samples, parts, view, device)
+        })
+    }
+
+    /// Lays out `samples`, whose images come in `parts`.
+    fn lay_out(
+        samples: &[Sample],
+        parts: mpsc::Receiver<Result<Vec<(Image, u32)>, DataError>>,
+        view: View,
+        device: Device,
+    ) -> Result<Option<Self>, DataError> {
         let mut stock = Stock::new(device);
         let mut places = HashMap::with_capacity(samples.len());
         let (mut kind, mut first, mut widest, mut highest) = (None, 0, 0.0f64, 0.0f64);
         // In parts of one buffer, so that all images lie in memory once: on the device.
         let mut buffer = Vec::new();
         for part in samples.chunks(PART) {
-            let images: Vec<(Image, u32)> =
-                part.par_iter().map(|sample| Ok(needed(&view, read(sample)?))).collect::<Result<_, DataError>>()?;
+            let images = parts.recv().expect("the images of each part")?;
             buffer.clear();
             for (sample, (image, resize)) in part.iter().zip(images) {
                 let Image { width, height, channels, pixels } = image;
