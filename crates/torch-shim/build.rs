@@ -33,6 +33,7 @@ fn main() {
         .file("cpp/shim.cpp")
         .file("cpp/kernels.cpp")
         .file("cpp/look_on_cpu.cpp")
+        .file("cpp/nccl.cpp")
         .file("cpp/processes.cpp")
         // libtorch has Gloo, but not the headers of it that its own headers ask for.
         .define("USE_C10D_GLOO", None)
