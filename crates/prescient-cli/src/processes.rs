@@ -18,7 +18,7 @@ const HERE: &str = "127.0.0.1";
 const GRACE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Whether somebody starts this process as one of several.
+/// Whether somebody starts this process as one of several, or of a group of one.
 pub(super) fn are_several() -> Result<bool> {
     Ok(Place::from_environment()?.is_some())
 }

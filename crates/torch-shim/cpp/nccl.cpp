@@ -162,18 +162,15 @@ struct Errand {
 
 void join(const std::shared_ptr<Errand> &errand, Id id, int rank, int size, c10::Device device) {
   void *communicator = nullptr;
-  std::string failure;
-  try {
+  const int failed = guarded([&] {
     c10::impl::getDeviceGuardImpl(at::kCUDA)->setDevice(device);
-    const int code = settled(communicator, calls().join(&communicator, size, id, rank));
-    if (code != SUCCESS) {
-      failure = told(code);
-      communicator = nullptr;
-    }
-  } catch (const std::exception &error) {
-    failure = error.what();
+    const int code = calls().join(&communicator, size, id, rank);
+    expect(settled(communicator, code));
+  });
+  if (failed != 0) {
+    communicator = nullptr;
   }
-  if (!errand->finish(communicator, failure) && communicator != nullptr) {
+  if (!errand->finish(communicator, failed != 0 ? last_error : "") && communicator != nullptr) {
     calls().abort(communicator);
   }
 }
