@@ -118,7 +118,7 @@ pub(super) fn launch(count: usize) -> Result<()> {
         ];
         command.envs(variables);
         for name in ["OMP_NUM_THREADS", "RAYON_NUM_THREADS"] {
-            if std::env::var_os(name).is_none() {
+            if count > 1 && std::env::var_os(name).is_none() {
                 command.env(name, &threads);
             }
         }
