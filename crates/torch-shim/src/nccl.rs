@@ -73,20 +73,21 @@ impl GpuGroup {
         Ok(Self { handle: NonNull::new(handle).expect("a group, for the call succeeded"), device })
     }
 
-    /// Whether it adds up such tensors.
+    /// Whether it adds up tensors of this kind and place.
     pub fn takes(&self, tensor: &Tensor) -> bool {
         use Kind::{BFloat16, Double, Float, Half, Int, Int64, Uint8};
         let kinds = [BFloat16, Double, Float, Half, Int, Int64, Uint8];
-        tensor.device() == self.device && tensor.is_contiguous() && kinds.contains(&tensor.kind())
+        tensor.device() == self.device && kinds.contains(&tensor.kind())
     }
 
     /// Makes each element of `to` the sum of `from` over all processes: the same bits in each. Both may be the same tensor. As all
     /// work of a GPU it is asked for, and not done when this returns.
     ///
     /// # Panics
-    /// If it does not take them, or they differ in size or kind.
+    /// If it does not take them, or they are not contiguous, or differ in size or kind.
     pub fn sum(&self, from: &Tensor, to: &Tensor) -> Result<(), ShimError> {
-        assert!(self.takes(from) && self.takes(to), "contiguous numbers on {:?}", self.device);
+        let fits = |tensor: &Tensor| self.takes(tensor) && tensor.is_contiguous();
+        assert!(fits(from) && fits(to), "contiguous numbers on {:?}", self.device);
         assert!(from.numel() == to.numel() && from.kind() == to.kind(), "tensors of one size and kind");
         // SAFETY: the group lives until `drop`. The tensors may go before the sum is done: their memory is used again by what
         // comes later on the same stream.

@@ -211,7 +211,7 @@ fn one_process_adds_up_what_it_has() {
         group.sum(&from, &from).expect("a sum");
         assert!(to.equal(&from) && to.equal(&Tensor::arange(100, (kind, Device::Cuda(0)))), "{kind:?}");
     }
-    assert!(!group.takes(&Tensor::zeros([2, 3], GPU).transpose(0, 1)), "columns");
+    assert!(!group.takes(&Tensor::zeros([2], (Kind::Bool, Device::Cuda(0)))), "no numbers");
     assert!(!group.takes(&Tensor::zeros([2], (Kind::Float, Device::Cpu))), "in main memory");
     assert_eq!(group.trouble(), None);
 }

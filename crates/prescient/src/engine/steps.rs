@@ -106,3 +106,58 @@ impl<'a> Recorded<'a> {
         Values { names: self.values.names.clone(), values: self.values.values.copy() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Augmentation, Channels, Crop, Dataset, Normalization, Synthetic, SyntheticSettings, View};
+    use crate::engine::{Pass, Preprocessing, TaskBatches};
+    use crate::protocol::Sealed;
+    use crate::scenario::{Order, Scenario, Split};
+    use std::cell::RefCell;
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use tch::Kind;
+
+    /// The images of three classes with five each.
+    fn fifteen_images() -> TaskBatches {
+        let dataset = Arc::new(Synthetic::new(&SyntheticSettings { train: 5, test: 2 }));
+        let split: Split = format!("{}+3", dataset.catalogue().len() - 3).parse().expect("a split");
+        let scenario = Scenario::new(dataset.catalogue().names(), &Order::Listed, &split).expect("a scenario");
+        let data = Sealed::new(dataset, scenario.clone()).open(&scenario.task(2), []);
+        let augmentation = Augmentation { crop: Crop::Shift { pixels: 3 }, flip: true };
+        let view = View { size: 32, resize: 32, augmentation };
+        let input =
+            Preprocessing::new(view, Normalization { mean: [0.0; 3], std: [1.0; 3] }, Channels::Rgb, Device::Cpu);
+        TaskBatches::new(Arc::new(data), input, 4, 1).expect("batches")
+    }
+
+    /// Batches of 4, 4, 4 and 3 images. A CPU records nothing: the fourth step of each size is tried, the others hear that it did not
+    /// work, and all steps are taken as they come.
+    #[test]
+    fn what_cannot_be_recorded_is_told_once_and_taken_as_it_comes() {
+        let (images, told, taken) = (fifteen_images(), RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+        let mut steps = Steps { device: Device::Cpu, records: true, sizes: BTreeMap::new() };
+        for _ in 0..4 {
+            for batch in images.pass(&images.data().present(), Pass::Eval, 4) {
+                let batch = batch.expect("readable");
+                let step = |batch: &DeviceBatch<'_>, recording: bool| {
+                    assert!(!recording, "a CPU");
+                    taken.borrow_mut().push(batch.slots.len());
+                    Ok::<_, Infallible>(Values {
+                        names: Vec::new(),
+                        values: Tensor::zeros([1], (Kind::Float, Device::Cpu)),
+                    })
+                };
+                let all = |worked| {
+                    told.borrow_mut().push((taken.borrow().len(), worked));
+                    Ok(worked)
+                };
+                let Ok(values) = steps.take((batch.slots.len(), &batch), step, all);
+                assert_eq!(values.values.size(), [1]);
+            }
+        }
+        assert_eq!(taken.into_inner(), [4, 4, 4, 3].repeat(4));
+        assert_eq!(told.into_inner(), [(4, false), (15, false)], "before the fifth and the sixteenth step");
+    }
+}

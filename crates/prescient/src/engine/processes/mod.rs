@@ -84,7 +84,13 @@ impl Processes {
             && let Some(Exchange::Gpus(group, _)) = joined.exchange.get()
             && group.takes(tensor)
         {
-            return self.checked(joined, "adding up", group.sum(tensor, tensor));
+            // Of the kind and the device alone, which are the same in all processes.
+            let whole = tensor.detach().contiguous();
+            self.checked(joined, "adding up", group.sum(&whole, &whole))?;
+            if !tensor.is_contiguous() {
+                tch::no_grad(|| tensor.shallow_clone().copy_(&whole));
+            }
+            return Ok(());
         }
         self.with_host_copy(tensor, "adding up", |joined, tensor| joined.group.sum(tensor))
     }
