@@ -34,6 +34,7 @@ fn main() {
         .file("cpp/kernels.cpp")
         .file("cpp/stem.cpp")
         .file("cpp/look_on_cpu.cpp")
+        .file("cpp/nccl.cpp")
         .file("cpp/processes.cpp")
         // libtorch has Gloo, but not the headers of it that its own headers ask for.
         .define("USE_C10D_GLOO", None)

@@ -18,7 +18,7 @@ const HERE: &str = "127.0.0.1";
 const GRACE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Whether somebody starts this process as one of several.
+/// Whether somebody starts this process as one of several, or of a group of one.
 pub(super) fn are_several() -> Result<bool> {
     Ok(Place::from_environment()?.is_some())
 }
@@ -118,7 +118,7 @@ pub(super) fn launch(count: usize) -> Result<()> {
         ];
         command.envs(variables);
         for name in ["OMP_NUM_THREADS", "RAYON_NUM_THREADS"] {
-            if std::env::var_os(name).is_none() {
+            if count > 1 && std::env::var_os(name).is_none() {
                 command.env(name, &threads);
             }
         }

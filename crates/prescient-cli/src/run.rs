@@ -70,7 +70,7 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn run(self) -> Result<()> {
         match self.processes {
-            Some(count) if count > 1 && !processes::are_several()? => processes::launch(count as usize),
+            Some(count) if !processes::are_several()? => processes::launch(count as usize),
             _ => {
                 let processes = processes::join()?;
                 let done = if processes.leads() { self.lead(&processes) } else { self.help(&processes) };

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod command;
+#[path = "../../prescient/tests/common/required.rs"]
+mod required;
 
 use command::prescient;
 use prescient::experiment::Record;
@@ -100,6 +102,69 @@ fn two_and_four_processes_train_what_one_trains() {
     for count in ["2", "4"] {
         run(at, &["r.toml", "--out", count, "--processes", count]);
         assert_same_run(&at.join("1"), &at.join(count), 1e-6);
+    }
+}
+
+/// Nothing is added to what one process has, and nothing changes.
+#[test]
+fn a_group_of_one_learns_what_one_learns_alone() {
+    for recipe in [CLOSED_FORM, GHOST] {
+        let folder = folder(recipe);
+        let at = folder.path();
+        run(at, &["r.toml", "--out", "1"]);
+        run(at, &["r.toml", "--out", "group", "--processes", "1"]);
+        assert_same_run(&at.join("1"), &at.join("group"), 0.0);
+    }
+}
+
+/// On the first GPU alone; none where there is none.
+fn run_on_a_gpu(at: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("prescient"));
+    let first = std::env::var("CUDA_VISIBLE_DEVICES").unwrap_or_else(|_| "0".to_owned());
+    command.current_dir(at).args(["run", "r.toml", "--device", "cuda"]).args(arguments);
+    command.env("CUDA_VISIBLE_DEVICES", first.split(',').next().unwrap_or_default());
+    let output = command.output().unwrap();
+    let said = said(&output);
+    if said.contains("there is no CUDA device") {
+        required::skip("gpu", &said);
+        return None;
+    }
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    Some(said)
+}
+
+/// A GPU rounds sums in another order each time: the first epoch agrees closely, the others roughly.
+fn assert_similar_losses(one: &Path, other: &Path) {
+    let (a, b) = (record(one), record(other));
+    assert_eq!(a.epochs().count(), b.epochs().count());
+    for (a, b) in a.epochs().zip(b.epochs()) {
+        assert_eq!((a.task, &a.stage, a.epoch), (b.task, &b.stage, b.epoch));
+        let tolerance = if (a.task, a.stage.as_str(), a.epoch) == (1, "train", 1) { 0.005 } else { 0.15 };
+        for (term, value) in &a.terms {
+            let apart = (value - b.terms[term]).abs() / value.abs().max(0.01);
+            assert!(apart <= tolerance, "{term} {value} and {} in {a:?}", b.terms[term]);
+        }
+    }
+    let found = prescient::audit::audit(other, false).unwrap();
+    assert_eq!(found.failed(), 0, "{}", found.text());
+}
+
+/// One process adds up through NCCL, within its recordings. Two that share a GPU go through main memory, and say so; nobody
+/// complains of a recording.
+#[test]
+fn processes_with_gpus_say_how_they_add_up() {
+    let folder = folder(GHOST);
+    let at = folder.path();
+    let Some(said) = run_on_a_gpu(at, &["--out", "1"]) else { return };
+    assert!(!said.contains("up through"), "{said}");
+    for (count, through) in [
+        ("1", "1 process adds up through NCCL 2."),
+        ("2", "2 processes add up through main memory (processes 0 and 1 share a GPU)"),
+    ] {
+        let said = run_on_a_gpu(at, &["--out", &format!("group-{count}"), "--processes", count]).unwrap();
+        assert_eq!(said.matches(through).count(), 1, "{said}");
+        assert!(!said.contains("recorded"), "{said}");
+        assert_similar_losses(&at.join("1"), &at.join(format!("group-{count}")));
     }
 }
 

@@ -125,10 +125,11 @@ c10::Stream side_stream(c10::Device device) {
   return own_stream(streams, device);
 }
 
-// A graph in memory that is larger than the class (some 250 bytes), and the stream it was recorded on.
+// A graph in memory that is larger than the class (some 250 bytes), and what was current before its recording.
 struct Graph {
   alignas(std::max_align_t) unsigned char object[1024];
   c10::Stream outside;
+  c10::Device device = cuda_guard().getDevice();
   bool recording = false;
 
   explicit Graph(c10::Stream stream) : outside(stream) { graph_calls().construct(object, false); }
@@ -148,29 +149,37 @@ void leave_behind(void *) { recordings_ended = true; }
 // Thread-local: what other threads do meanwhile, such as reading images, is none of a recording's business.
 constexpr int THREAD_LOCAL = 1;
 
-// Begins a recording on a stream for that, for none can be made on the default stream.
+// The stream and the device from before are the current ones again.
+void step_outside(const Graph &graph) {
+  cuda_guard().exchangeStream(graph.outside);
+  cuda_guard().uncheckedSetDevice(graph.device);
+}
+
+// Begins a recording on a stream for that, for none can be made on the default stream. libtorch takes the current stream of the
+// current device, which for one of several processes is another than its own.
 void begin_recording(Graph &graph) {
   const auto &guard = cuda_guard();
+  graph.device = guard.exchangeDevice(graph.outside.device());
   guard.exchangeStream(recording_stream(graph.outside.device()));
   try {
     graph_calls().capture_begin(graph.object, {0, 0}, THREAD_LOCAL);
   } catch (...) {
-    guard.exchangeStream(graph.outside);
+    step_outside(graph);
     throw;
   }
   graph.recording = true;
 }
 
-// Leaves the recording, whatever becomes of it: the stream from before is the current one again.
+// Leaves the recording, whatever becomes of it.
 void end_recording(Graph &graph) {
   graph.recording = false;
   try {
     graph_calls().capture_end(graph.object);
   } catch (...) {
-    cuda_guard().exchangeStream(graph.outside);
+    step_outside(graph);
     throw;
   }
-  cuda_guard().exchangeStream(graph.outside);
+  step_outside(graph);
 }
 
 // After a recording that failed libtorch's random numbers still count for it, and refuse to be drawn. One that succeeds,

@@ -1,11 +1,10 @@
-//! The functions of `cpp/shim.h` and `cpp/processes.h`, one to one.
+//! The functions of `cpp/shim.h`, `cpp/processes.h` and `cpp/nccl.h`, one to one.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use torch_sys::C_tensor;
 
-// SAFETY: the signatures are those of `cpp/shim.h` and `cpp/processes.h`, which are compiled into this crate. All catch their
-// exceptions. Pointers to results are written before a 0 is returned and not kept; tensors are only borrowed.
+// SAFETY: the signatures are those of these headers, which are compiled into this crate. All catch their exceptions. Pointers to results are written before a 0 is returned and not kept; tensors are only borrowed.
 unsafe extern "C" {
     pub(crate) fn shim_error() -> *const c_char;
     pub(crate) fn shim_open_cuda(devices: *mut c_int) -> c_int;
@@ -178,6 +177,20 @@ unsafe extern "C" {
     pub(crate) fn shim_group_barrier(group: *mut c_void) -> c_int;
     pub(crate) fn shim_group_close(group: *mut c_void);
     pub(crate) fn shim_leave(code: c_int);
+    pub(crate) fn shim_nccl_version(version: *mut c_int) -> c_int;
+    pub(crate) fn shim_nccl_id(id: *mut u8) -> c_int;
+    pub(crate) fn shim_nccl_join(
+        id: *const u8,
+        rank: c_int,
+        size: c_int,
+        index: c_int,
+        timeout_ms: i64,
+        group: *mut *mut c_void,
+    ) -> c_int;
+    pub(crate) fn shim_nccl_sum(group: *mut c_void, from: *const C_tensor, to: *const C_tensor) -> c_int;
+    pub(crate) fn shim_nccl_trouble(group: *mut c_void) -> c_int;
+    pub(crate) fn shim_nccl_close(group: *mut c_void);
+    pub(crate) fn shim_gpu_uuid(index: c_int, uuid: *mut u8) -> c_int;
     pub(crate) fn shim_script_new(name: *const c_char, module: *mut *mut c_void) -> c_int;
     pub(crate) fn shim_script_buffer(module: *mut c_void, name: *const c_char, tensor: *const C_tensor) -> c_int;
     pub(crate) fn shim_script_part(module: *mut c_void, name: *const c_char, path: *const c_char) -> c_int;

@@ -16,6 +16,7 @@
 //! | [`use_one_thread`] | several threads that compute side by side, each alone: tch sets the number of threads for all |
 //! | [`upload`] | bytes to a device without a copy on the way |
 //! | [`Store`], [`Group`], [`leave`] | several processes with one result: libtorch's own store and Gloo |
+//! | [`GpuGroup`], [`nccl_id`], [`nccl_version`], [`gpu_uuid`] | sums from GPU to GPU: NCCL, which libtorch brings along |
 //! | [`peak_memory`], [`peak_ram`], [`total_ram`] | what a run needs of a machine |
 //!
 //! The C++ half is `cpp/`, and `cuda/` has what runs on a GPU. It catches every exception, and [`ShimError`] carries the message.
@@ -32,6 +33,7 @@ mod graph;
 mod kernels;
 mod layout;
 mod memory;
+mod nccl;
 mod optimizer;
 mod packed;
 mod process;
@@ -53,6 +55,7 @@ pub use kernels::{
 };
 pub use layout::{channels_last, is_channels_last, try_channels_last};
 pub use memory::{peak_memory, peak_ram, reset_peak_memory, total_ram};
+pub use nccl::{GpuGroup, gpu_uuid, nccl_id, nccl_version};
 pub use optimizer::{AdamState, adam_step, clear_gradients, sgd_step};
 pub use packed::Packed;
 pub use process::tune_process;

@@ -8,11 +8,12 @@ mod required;
 mod stem;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use tch::{Device, Kind, Tensor};
 use torch_shim::{
-    After, Cuda, Graph, Norm, add_bias, allow_tf32, as_bf16, autocast_bf16, channels_last, clear_gradients,
-    is_channels_last, kernels_ready, mmd_weigh, norm, open_cuda, peak_memory, pod, reset_peak_memory,
-    set_deterministic, sgd_step, side_by_side,
+    After, Cuda, GpuGroup, Graph, Norm, Store, add_bias, allow_tf32, as_bf16, autocast_bf16, channels_last,
+    clear_gradients, gpu_uuid, is_channels_last, kernels_ready, mmd_weigh, nccl_id, nccl_version, norm, open_cuda,
+    peak_memory, pod, reset_peak_memory, set_deterministic, sgd_step, side_by_side,
 };
 
 const GPU: (Kind, Device) = (Kind::Float, Device::Cuda(0));
@@ -177,6 +178,89 @@ fn after_a_recording_that_failed_none_is_made() {
         // Nor do random numbers still count for it.
         assert_eq!(Tensor::rand([3], GPU).size(), [3]);
     }
+}
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A group of one process, whose id went through a store as between two.
+fn alone_in_a_group() -> GpuGroup {
+    let kept = Store::serve("127.0.0.1", 0, TIMEOUT).expect("a store");
+    let other = Store::connect("127.0.0.1", kept.port(), TIMEOUT).expect("the store");
+    kept.set("id", &nccl_id().expect("an id")).expect("set");
+    let id = other.get("id", TIMEOUT).expect("the id");
+    GpuGroup::join(&id, (0, 1), Device::Cuda(0), TIMEOUT).expect("a group of one")
+}
+
+#[test]
+fn a_gpu_has_a_number_of_its_own_and_nccl_a_version() {
+    let Some(_turn) = gpu() else { return };
+    let uuid = gpu_uuid(Device::Cuda(0)).expect("a GPU");
+    assert!(uuid.len() == 32 && uuid.chars().any(|digit| digit != '0'), "{uuid}");
+    let version = nccl_version().expect("a CUDA build of libtorch brings NCCL along");
+    assert!(version.starts_with("2."), "{version}");
+}
+
+/// The sum over one process is what that one has, in each kind, also into itself.
+#[test]
+fn one_process_adds_up_what_it_has() {
+    let Some(_turn) = gpu() else { return };
+    let group = alone_in_a_group();
+    for kind in [Kind::Float, Kind::Double, Kind::Int64, Kind::Int, Kind::Half, Kind::BFloat16, Kind::Uint8] {
+        let from = Tensor::arange(100, (kind, Device::Cuda(0)));
+        let to = from.zeros_like();
+        group.sum(&from, &to).expect("a sum");
+        group.sum(&from, &from).expect("a sum");
+        assert!(to.equal(&from) && to.equal(&Tensor::arange(100, (kind, Device::Cuda(0)))), "{kind:?}");
+    }
+    assert!(!group.takes(&Tensor::zeros([2], (Kind::Bool, Device::Cuda(0)))), "no numbers");
+    assert!(!group.takes(&Tensor::zeros([2], (Kind::Float, Device::Cpu))), "in main memory");
+    assert_eq!(group.trouble(), None);
+}
+
+/// y = Σ 2x, recorded: with x = 1, 2, 3 that is 2, 4, 6, times 1000 numbers. The recording goes before the group.
+#[test]
+fn a_sum_over_processes_can_be_recorded() {
+    let Some(_turn) = gpu() else { return };
+    let group = alone_in_a_group();
+    let x = Tensor::zeros([1000], (Kind::Double, Device::Cuda(0)));
+    let step = || {
+        let (twice, sum) = (&x * 2.0, x.zeros_like());
+        group.sum(&twice, &sum).expect("a sum");
+        group.sum(&sum, &sum).expect("a sum");
+        sum.sum(Kind::Double)
+    };
+    drop(step());
+    let (graph, total) = Graph::record(Device::Cuda(0), step).expect("a recording");
+    for value in [1.0, 2.0, 3.0] {
+        let _ = x.shallow_clone().fill_(value);
+        graph.replay().expect("a replay");
+        assert_eq!(total.double_value(&[]), 2000.0 * value);
+    }
+    assert_eq!(group.trouble(), None);
+    drop(graph);
+    let began = Instant::now();
+    drop(group);
+    assert!(began.elapsed() < Duration::from_secs(4), "nothing counts on the group any more: {:?}", began.elapsed());
+}
+
+/// The second of two processes never comes. In a process of its own, in which a thread of NCCL goes on waiting.
+#[test]
+fn who_waits_in_vain_for_a_group_of_gpus_is_told_in_time() {
+    let Some(_turn) = gpu() else { return };
+    if std::env::var_os("PRESCIENT_TEST_NOBODY_COMES").is_none() {
+        let mut again = std::process::Command::new(std::env::current_exe().expect("this test"));
+        again
+            .args(["--exact", "who_waits_in_vain_for_a_group_of_gpus_is_told_in_time"])
+            .env("PRESCIENT_TEST_NOBODY_COMES", "1");
+        let output = again.output().expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let (id, began) = (nccl_id().expect("an id"), Instant::now());
+    let error = GpuGroup::join(&id, (0, 2), Device::Cuda(0), Duration::from_secs(2)).expect_err("nobody else comes");
+    assert_eq!(error.message(), "NCCL: not all processes came within 2 s");
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    torch_shim::leave(0);
 }
 
 /// A map that is no number has a distance and a loss that are none.

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use tch::{Kind, Tensor};
-use torch_shim::{Group, Store};
+use tch::{Device, Kind, Tensor};
+use torch_shim::{GpuGroup, Group, Store};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -51,7 +51,7 @@ fn sums_shares_and_gathers_by_hand() {
 #[test]
 fn a_sum_has_the_same_bits_in_all_processes() {
     let found = in_each(4, |rank, group| {
-        let own = Tensor::arange(100_001, (Kind::Float, tch::Device::Cpu)) * 0.1 + rank as f64 * 1e-3;
+        let own = Tensor::arange(100_001, (Kind::Float, Device::Cpu)) * 0.1 + rank as f64 * 1e-3;
         group.sum(&own).expect("all are there");
         own
     });
@@ -77,4 +77,21 @@ fn who_waits_in_vain_is_told_in_time() {
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     let error = Store::serve("127.0.0.1", kept.port(), TIMEOUT).expect_err("the port is in use");
     assert!(error.message().contains("EADDRINUSE"), "{error}");
+}
+
+/// Where CUDA is not open, or lacks NCCL, that is said with the library's name. Both are refused before NCCL is asked for anything.
+#[test]
+fn without_nccl_or_a_gpu_there_is_an_error_with_a_reason() {
+    if let Err(error) = torch_shim::nccl_version() {
+        assert!(error.message().contains("libnccl.so.2"), "{error}");
+        let error = torch_shim::nccl_id().expect_err("no library");
+        assert!(error.message().contains("libnccl.so.2"), "{error}");
+        let error = GpuGroup::join(&[0; 128], (0, 1), Device::Cuda(0), TIMEOUT).expect_err("no library");
+        assert!(error.message().contains("libnccl.so.2"), "{error}");
+    }
+    let error = GpuGroup::join(&[0; 128], (0, 1), Device::Cpu, TIMEOUT).expect_err("no GPU");
+    assert!(error.message().contains("on CUDA devices only"), "{error}");
+    let error = GpuGroup::join(&[0; 127], (0, 1), Device::Cuda(0), TIMEOUT).expect_err("a byte is missing");
+    assert_eq!(error.message(), "an id of NCCL has 128 bytes, and this one 127");
+    torch_shim::gpu_uuid(Device::Cpu).expect_err("no GPU");
 }

@@ -127,6 +127,7 @@ impl Experiment {
         if !self.recipe.learner.is_closed_form() && !shards.is_multiple_of(count) {
             return Err(ProcessError::Shards { shards, count }.into());
         }
+        processes.meet_on(self.device)?;
         Ok(Self { processes, ..self })
     }
 

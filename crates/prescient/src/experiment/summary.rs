@@ -10,7 +10,8 @@ impl Experiment {
         self.recipe.learner.is_closed_form() || self.recipe.ghosts.generator.needs_attributes()
     }
 
-    /// What the run is about to do, in one line: classes, images and their size, ghosts, device, what is known of classes.
+    /// What the run is about to do, in one line: classes, images and their size, ghosts, device, how processes with GPUs add up, what
+    /// is known of classes.
     pub fn summary(&self) -> String {
         let scenario = self.sealed.scenario();
         let [train, test] = self.sealed.counts();
@@ -30,10 +31,11 @@ impl Experiment {
             true => self.sealed.catalogue().columns_text(),
             false => String::new(),
         };
+        let exchange = self.processes.exchange().map_or_else(String::new, |told| format!("; {told}"));
         let columns = if columns.is_empty() { columns } else { format!("; class information: {columns}") };
         let count = |count: usize, one: &str, more: &str| format!("{count} {}", if count == 1 { one } else { more });
         format!(
-            "{} in {} ({}), {train} images to learn from and {test} to test on{size}, {ghosts}, on the {}{columns}",
+            "{} in {} ({}), {train} images to learn from and {test} to test on{size}, {ghosts}, on the {}{exchange}{columns}",
             count(scenario.arriving(), "class", "classes"),
             count(tasks.len(), "task", "tasks"),
             tasks.join("+"),

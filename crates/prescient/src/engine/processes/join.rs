@@ -65,8 +65,10 @@ impl Processes {
             .group(&format!("{prefix}gloo"), (place.rank, place.count), address, place.times.wait)
             .map_err(|error| ProcessError::Broken { doing: "connecting", reason: error.message().to_owned() })?;
         let second = Store::connect(&place.host, store.port(), place.times.join).map_err(lost)?;
-        let watch = Watch::begin(second, &place, &prefix, &names, on_lost);
-        Ok(Self(Some(Arc::new(Joined { group, watch: Some(watch).into(), store: store.into(), place, prefix, names }))))
+        let (is_told, exchange) = (on_lost.is_some(), Arc::default());
+        let watch = Watch::begin((second, Arc::clone(&exchange)), &place, &prefix, &names, on_lost);
+        let (watch, store) = (Some(watch).into(), store.into());
+        Ok(Self(Some(Arc::new(Joined { group, watch, store, place, prefix, names, is_told, exchange }))))
     }
 
     /// Tells the others that this process has failed, and why, before it ends.

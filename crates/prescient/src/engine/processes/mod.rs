@@ -4,6 +4,7 @@
 //! by place and put together again. A process that is alone does the same with nobody to wait for. Who waits for a process
 //! that is gone gets an error that names it; see [`Place`] for how long that takes.
 
+mod exchange;
 mod join;
 mod place;
 mod watch;
@@ -12,9 +13,10 @@ pub use place::{Place, Times};
 pub use watch::OnLost;
 
 use crate::error::ProcessError;
+use exchange::Exchange;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use tch::{Device, Kind, Tensor};
 use torch_shim::{Group, ShimError, Store};
 use watch::Watch;
@@ -32,6 +34,10 @@ struct Joined {
     prefix: String,
     /// What each is called in errors.
     names: Vec<String>,
+    /// Whether this process ends when another is lost.
+    is_told: bool,
+    /// How tensors on GPUs are added up, once all have met there.
+    exchange: Arc<OnceLock<Exchange>>,
 }
 
 impl Default for Processes {
@@ -71,8 +77,21 @@ impl Processes {
         part(items, chunk, self.rank(), self.count())
     }
 
-    /// Makes each element of `tensor` the sum over all processes, in place: the same bits in all.
+    /// Makes each element of `tensor` the sum over all processes, in place: the same bits in all. On GPUs that have met
+    /// ([`Processes::meet_on`]) it is asked for and not waited for.
     pub fn sum(&self, tensor: &Tensor) -> Result<(), ProcessError> {
+        if let Some(joined) = &self.0
+            && let Some(Exchange::Gpus(group, _)) = joined.exchange.get()
+            && group.takes(tensor)
+        {
+            // Of the kind and the device alone, which are the same in all processes.
+            let whole = tensor.detach().contiguous();
+            self.checked(joined, "adding up", group.sum(&whole, &whole))?;
+            if !tensor.is_contiguous() {
+                tch::no_grad(|| tensor.shallow_clone().copy_(&whole));
+            }
+            return Ok(());
+        }
         self.with_host_copy(tensor, "adding up", |joined, tensor| joined.group.sum(tensor))
     }
 
@@ -126,6 +145,11 @@ impl Processes {
         let sum = Tensor::from_slice(&[i64::from(flag)]);
         self.sum(&sum)?;
         Ok(sum.int64_value(&[0]) > 0)
+    }
+
+    /// Whether it is so for all of them.
+    pub fn all(&self, flag: bool) -> Result<bool, ProcessError> {
+        Ok(!self.any(!flag)?)
     }
 
     /// Sees to it that all are about to do the same: what each has under a name must be the same in all.
@@ -232,6 +256,7 @@ mod tests {
         assert_eq!(Vec::<f32>::try_from(tensor).expect("numbers"), [1.0, 2.0]);
         assert_eq!(alone.gather_bytes(vec![7]), Ok(vec![vec![7]]));
         assert!(alone.any(true).expect("itself") && !alone.any(false).expect("itself"));
+        assert!(alone.all(true).expect("itself") && !alone.all(false).expect("itself"));
         alone.agree(&BTreeMap::new()).expect("with itself");
     }
 }

@@ -42,7 +42,8 @@ pub struct Times {
 const SILENCE: Duration = Duration::from_secs(6);
 
 impl Place {
-    /// As the environment says; none for a process that is alone.
+    /// As the environment says; none for a process that is alone. One that `torchrun` has started, or `--processes 1`, takes part in
+    /// a group of one: what they share is kept already, and what several do can be tried out.
     pub fn from_environment() -> Result<Option<Self>, ProcessError> {
         Self::read(&|name| std::env::var(name).ok())
     }
@@ -96,7 +97,7 @@ impl Place {
             let expected = format!("a number below {}, for so many processes there are", place.count);
             return Err(wrong("RANK", &expected, &place.rank.to_string()));
         }
-        Ok((place.count > 1).then_some(place))
+        Ok((place.count > 1 || place.kept_elsewhere).then_some(place))
     }
 }
 
@@ -157,6 +158,8 @@ mod tests {
         assert_eq!(read(&[]), Ok(None));
         let alone = [("RANK", "0"), ("WORLD_SIZE", "1"), ("MASTER_ADDR", "a"), ("MASTER_PORT", "1")];
         assert_eq!(read(&alone), Ok(None));
+        let torchrun = [&alone[..], &[("TORCHELASTIC_USE_AGENT_STORE", "True")]].concat();
+        assert_eq!(read(&torchrun).expect("valid").expect("a group of one").count, 1);
     }
 
     #[test]

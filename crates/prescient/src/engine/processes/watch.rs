@@ -2,14 +2,16 @@
 //!
 //! Every process writes a number that grows into the store, and looks at those of the process after it and of process 0. Who
 //! misses one says so in the store, where all look. So the load of the store grows with the number of processes, not with its
-//! square. A second thread sees to it that the first is not itself waiting for a store that has stopped.
+//! square. A second thread sees to it that the first is not itself waiting for a store that has stopped. NCCL tells of peers that
+//! it cannot reach, but not which: so it is believed only where nobody has been named meanwhile.
 
+use super::exchange::Exchange;
 use super::place::Place;
 use crate::error::ProcessError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use torch_shim::Store;
@@ -57,11 +59,21 @@ struct Look {
     count: u64,
     /// What was last seen of each that is looked at, and when it changed.
     peers: BTreeMap<usize, (Vec<u8>, Instant)>,
+    /// How GPUs add up, where they have met.
+    exchange: Arc<OnceLock<Exchange>>,
+    /// Since when that does not work.
+    troubled: Option<Instant>,
 }
 
 impl Watch {
     /// Begins; every process has given a first sign of life. `names` are what processes are called in errors.
-    pub(super) fn begin(store: Store, place: &Place, prefix: &str, names: &[String], on_lost: Option<OnLost>) -> Self {
+    pub(super) fn begin(
+        (store, exchange): (Store, Arc<OnceLock<Exchange>>),
+        place: &Place,
+        prefix: &str,
+        names: &[String],
+        on_lost: Option<OnLost>,
+    ) -> Self {
         let verdict = Arc::new(Verdict::default());
         let lost = Arc::new(move |verdict: &Verdict, error: ProcessError| {
             let mut found = verdict.found.lock().expect("nobody panics with it in hand");
@@ -81,6 +93,8 @@ impl Watch {
             names: names.to_vec(),
             count: 1,
             peers: watched.map(|rank| (rank, (Vec::new(), now))).collect(),
+            exchange,
+            troubled: None,
         };
         let looked = Arc::new(Mutex::new(now));
         let (stop_looking, stopped) = channel();
@@ -157,6 +171,12 @@ impl Look {
                 let _ = store.set(&failed, &words);
                 return Err(error);
             }
+        }
+        match self.exchange.get().and_then(Exchange::trouble) {
+            None => self.troubled = None,
+            // Whoever is gone is found by its silence; that takes so long.
+            Some(_) if self.troubled.get_or_insert_with(Instant::now).elapsed() < silence + 2 * BEAT => {}
+            Some(error) => return Err(ProcessError::Broken { doing: "adding up", reason: error.message().to_owned() }),
         }
         Ok(())
     }

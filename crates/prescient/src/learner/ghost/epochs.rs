@@ -56,8 +56,8 @@ pub(super) fn run_epochs(
     let (batches, batch_size) = (lesson.batches.clone(), model.settings.train.batch_size);
     let per_epoch = samples.len().div_ceil(batch_size);
     let refresh_epochs = model.settings.ghosts.refresh_epochs;
-    let mut steps = Steps::new(model.device, model.settings.compute.cuda_graphs);
-    let shards = Shards::new(model.processes.clone(), model.settings.train.shards.unwrap_or(1));
+    let shards = Shards::new(model.processes.clone(), model.settings.train.shards.unwrap_or(1), model.device);
+    let mut steps = Steps::new(model.device, model.settings.compute.cuda_graphs && shards.can_be_recorded());
     let own = shards.pieces(samples.len(), batch_size);
     let open = lesson.begin(stage.name, stage.epochs, &stage.changing(model))?;
     let mut begins = true;
@@ -83,18 +83,19 @@ pub(super) fn run_epochs(
             let mut stops = lesson.observer.stops();
             // BatchNorm has no variance of a single value: a batch of one, left over at the end, sits out.
             if images > 1 || samples.len() == 1 {
-                tally.add(match shards.is_one() {
-                    true => steps.take(&batch, |batch| {
+                shards.stopping.ask(stops);
+                let step = |batch: &DeviceBatch<'_>, recording: bool| match shards.is_one() {
+                    true => {
                         let terms = terms(model, batch);
                         sgd.step(&terms.total());
-                        Values { names: terms.names(), values: terms.values() }
-                    }),
-                    false => {
-                        let (values, agreed) = shards.step((&*model, sgd), &batch, (images, stops), &terms)?;
-                        stops = agreed;
-                        values
+                        Ok(Values { names: terms.names(), values: terms.values() })
                     }
-                });
+                    false => shards.step((&*model, sgd), batch, (images, recording), &terms),
+                };
+                tally.add(steps.take((images, &batch), step, |recorded| shards.all(recorded))?);
+                if !shards.is_one() {
+                    stops = shards.stopping.stops(number, number + 1 == per_epoch);
+                }
             } else {
                 stops = model.processes.any(stops)?;
             }

@@ -22,6 +22,7 @@ mod restarts;
 mod scatter;
 mod settings;
 mod shards;
+mod stopping;
 mod train;
 mod training_ghosts;
 

@@ -8,11 +8,17 @@
 //!
 //! What a step is depends on `S`, which the recipe says, and not on the number `N` of processes. Running statistics move to the
 //! mean of what the shards would move them to. A batch that is too small for two images in each shard has fewer shards.
+//!
+//! A recorded step reads nothing back. Which parameters have a slope in any process is then known from the steps before, of as many
+//! images: a recording does the same every time.
 
 use super::GhostLearner;
+use super::stopping::Stopping;
 use crate::engine::{DeviceBatch, Processes, Sgd, Values};
 use crate::error::ProcessError;
 use crate::loss::Terms;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use tch::{Device, Kind, Tensor, no_grad};
 
@@ -20,17 +26,30 @@ use tch::{Device, Kind, Tensor, no_grad};
 const MOST_TERMS: usize = 8;
 
 /// How batches are dealt out.
-#[derive(Clone)]
 pub(super) struct Shards {
     processes: Processes,
     shards: usize,
+    /// Who wishes to stop.
+    pub(super) stopping: Stopping,
+    /// Which parameters have a slope in any process, by the images of a batch.
+    sloped: RefCell<BTreeMap<usize, Vec<bool>>>,
 }
 
 impl Shards {
     /// `shards` is a multiple of the number of processes.
-    pub(super) fn new(processes: Processes, shards: usize) -> Self {
+    pub(super) fn new(processes: Processes, shards: usize, device: Device) -> Self {
         assert!(shards.is_multiple_of(processes.count()), "checked before a run begins");
-        Self { processes, shards }
+        Self { processes, shards, stopping: Stopping::new(device), sloped: RefCell::default() }
+    }
+
+    /// Whether a step can be recorded.
+    pub(super) fn can_be_recorded(&self) -> bool {
+        self.is_one() || self.processes.sums_can_be_recorded()
+    }
+
+    /// Whether something worked in all processes that take steps together.
+    pub(super) fn all(&self, worked: bool) -> Result<bool, ProcessError> {
+        if self.is_one() { Ok(worked) } else { self.processes.all(worked) }
     }
 
     /// Whether there is nothing to deal out.
@@ -64,18 +83,20 @@ impl Shards {
         cut(images, self.used(images), shard)
     }
 
-    /// Takes a step on a batch of `images` images, of which `batch` has those of this process. Comes back with the terms of the
-    /// loss over the whole batch, and whether any process wants to stop.
+    /// Takes a step on a batch of `images` images, of which `batch` has those of this process, or has it recorded. Comes back with
+    /// the terms of the loss over the whole batch.
     pub(super) fn step(
         &self,
         (model, sgd): (&GhostLearner, &Sgd),
         batch: &DeviceBatch<'_>,
-        (images, stops): (usize, bool),
+        (images, recording): (usize, bool),
         terms: impl Fn(&GhostLearner, &DeviceBatch<'_>) -> Terms,
-    ) -> Result<(Values, bool), ProcessError> {
+    ) -> Result<Values, ProcessError> {
         let statistics = model.network.statistics();
         let before: Vec<Tensor> = statistics.iter().map(Tensor::copy).collect();
-        let mut sums = Sums::new(sgd.parameters(), &statistics, stops);
+        let mut sums = Sums::new(sgd.parameters(), &statistics, self.stopping.asked());
+        // Also where this process has no shard: a recording must not write to slopes of a step before, which others free.
+        sgd.clear();
         let (mut names, used, start) = (Vec::new(), self.used(images), self.places(images, self.own().start).start);
         for shard in self.own().filter(|shard| *shard < used) {
             let places = self.places(images, shard);
@@ -90,9 +111,18 @@ impl Shards {
             sums.add(sgd.parameters(), &statistics, &(terms.values() * share));
         }
         self.processes.sum(&sums.flat)?;
-        let (values, stops) = sums.put(sgd.parameters(), &statistics, used);
+        let mut sloped = self.sloped.borrow_mut();
+        if recording {
+            self.stopping.keep(&sums.stops());
+        } else {
+            let (any, stops) = sums.flags(sgd.parameters().len());
+            self.stopping.hear(stops);
+            sloped.insert(images, any);
+        }
+        let sloped = sloped.get(&images).expect("a step as it comes was taken before");
+        let values = sums.put((sgd.parameters(), sloped), &statistics, used);
         sgd.apply();
-        Ok((Values { names, values }, stops))
+        Ok(Values { names, values })
     }
 }
 
@@ -108,12 +138,19 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(parameters: &[Tensor], statistics: &[Tensor], stops: bool) -> Self {
+    /// Of nothing yet but the wish to stop, `[1]`.
+    fn new(parameters: &[Tensor], statistics: &[Tensor], stops: &Tensor) -> Self {
         let terms: usize = parameters.iter().chain(statistics).map(Tensor::numel).sum();
         let length = terms + MOST_TERMS + parameters.len() + 1;
         let flat = Tensor::zeros([length as i64], (Kind::Double, parameters[0].device()));
-        let _ = flat.narrow(0, length as i64 - 1, 1).fill_(f64::from(u8::from(stops)));
-        Self { flat, terms: terms as i64 }
+        let sums = Self { flat, terms: terms as i64 };
+        copy(&sums.stops(), stops);
+        sums
+    }
+
+    /// How many want to stop, `[1]`.
+    fn stops(&self) -> Tensor {
+        self.flat.narrow(0, self.flat.numel() as i64 - 1, 1)
     }
 
     /// Adds a shard: what the parameters have as slopes, and what it moved the statistics to.
@@ -138,19 +175,25 @@ impl Sums {
         });
     }
 
-    /// Puts the sums where they belong: slopes to parameters that have one in any process, and to the statistics the mean over
-    /// `shards`. Comes back with the terms, and whether somebody wants to stop.
-    fn put(&self, parameters: &[Tensor], statistics: &[Tensor], shards: usize) -> (Tensor, bool) {
-        let flags = self.flat.narrow(0, self.terms + MOST_TERMS as i64, parameters.len() as i64 + 1);
+    /// Which of so many parameters have a slope in any process, and whether somebody wants to stop: read back.
+    fn flags(&self, parameters: usize) -> (Vec<bool>, bool) {
+        let flags = self.flat.narrow(0, self.terms + MOST_TERMS as i64, parameters as i64 + 1);
         let flags = Vec::<f64>::try_from(flags.to_device(Device::Cpu)).expect("numbers that were just added up");
+        let sloped = flags[..parameters].iter().map(|flag| *flag != 0.0).collect();
+        (sloped, flags[parameters] > 0.0)
+    }
+
+    /// Puts the sums where they belong: slopes to the parameters that are to have one, and to the statistics the mean over
+    /// `shards`. Comes back with the terms.
+    fn put(&self, (parameters, sloped): (&[Tensor], &[bool]), statistics: &[Tensor], shards: usize) -> Tensor {
         let mut at = 0;
         let mut next = |like: &Tensor| {
             at += like.numel() as i64;
             self.flat.narrow(0, at - like.numel() as i64, like.numel() as i64).view_as(like)
         };
-        for (parameter, flag) in parameters.iter().zip(&flags) {
+        for (parameter, sloped) in parameters.iter().zip(sloped) {
             let sum = next(parameter);
-            if *flag == 0.0 {
+            if !sloped {
                 continue;
             }
             if !parameter.grad().defined() {
@@ -160,8 +203,7 @@ impl Sums {
             copy(&parameter.grad(), &sum);
         }
         statistics.iter().for_each(|tensor| copy(tensor, &(next(tensor) / shards as f64)));
-        let values = self.flat.narrow(0, self.terms, MOST_TERMS as i64).to_kind(Kind::Float);
-        (values, flags.last().is_some_and(|stops| *stops > 0.0))
+        self.flat.narrow(0, self.terms, MOST_TERMS as i64).to_kind(Kind::Float)
     }
 }
 
@@ -189,7 +231,7 @@ mod tests {
     /// Ten images in four shards: 2, 3, 2, 3. Five are enough for two shards, of 2 and 3; three for one.
     #[test]
     fn shards_by_hand() {
-        let shards = Shards::new(Processes::alone(), 4);
+        let shards = Shards::new(Processes::alone(), 4, Device::Cpu);
         let of = |images: usize| (0..4).map(|shard| shards.places(images, shard)).collect::<Vec<_>>();
         assert_eq!(of(10), [0..2, 2..5, 5..7, 7..10]);
         assert_eq!(of(5), [0..2, 2..5, 5..5, 5..5]);
