@@ -19,7 +19,7 @@ fn pool(maps: &Tensor) -> Tensor {
     maps.relu().max_pool2d([3, 3], [2, 2], [1, 1], [1, 1], false)
 }
 
-pub fn is_libtorchs(images: i64, height: i64, width: i64) {
+pub(crate) fn is_libtorchs(images: i64, height: i64, width: i64) {
     let case = format!("{images} images of {height} × {width}");
     tch::manual_seed(height * width);
     let bf16 = |tensor: Tensor| channels_last(&tensor).to_kind(Kind::BFloat16);

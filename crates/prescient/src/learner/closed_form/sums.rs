@@ -26,6 +26,24 @@ pub(super) fn fold(class: &str) -> usize {
     usize::from(blake3::hash(class.as_bytes()).as_bytes()[0]) % FOLDS
 }
 
+/// Columns of a product that are multiplied together.
+const COLUMNS: i64 = 256;
+
+/// `rowsᵀ · rows`, symmetric to the last bit: what lies below the diagonal is not multiplied, but copied from above.
+fn gram_of(rows: &Tensor) -> Tensor {
+    let width = rows.size()[1];
+    no_grad(|| {
+        let above = Tensor::zeros([width, width], (Kind::Double, rows.device()));
+        for from in (0..width).step_by(COLUMNS as usize) {
+            let count = COLUMNS.min(width - from);
+            let product = rows.narrow(1, from, count).tr().matmul(&rows.narrow(1, from, width - from));
+            above.narrow(0, from, count).narrow(1, from, width - from).copy_(&product);
+        }
+        let above = above.triu(0);
+        &above + above.triu(1).tr()
+    })
+}
+
 /// What is kept of one class.
 #[derive(Debug)]
 pub struct ClassSums {
@@ -100,9 +118,7 @@ impl Sums {
             return Ok(());
         }
         let rows = features.to_kind(Kind::Double);
-        // Symmetric to the last bit.
-        let gram = no_grad(|| rows.tr().matmul(&rows).triu(0));
-        let gram = &gram + gram.triu(1).tr();
+        let gram = gram_of(&rows);
         let values = Vec::<f32>::try_from(features.to_kind(Kind::Float).contiguous().view([-1]))?;
         let sample = photos.iter().zip(values.chunks(self.width)).map(|(photo, row)| (*photo, row.to_vec())).collect();
         let one = ClassSums {
@@ -147,9 +163,7 @@ impl Sums {
             folds[*fold].push(row as i64);
         }
         for (gram, own) in self.grams.iter_mut().zip(folds).filter(|(_, own)| !own.is_empty()) {
-            let own = rows.index_select(0, &Tensor::from_slice(&own));
-            let product = no_grad(|| own.tr().matmul(&own).triu(0));
-            *gram += &product + product.triu(1).tr();
+            *gram += gram_of(&rows.index_select(0, &Tensor::from_slice(&own)));
         }
         let sums = Tensor::zeros([numbers.len() as i64, self.width as i64], (Kind::Double, tch::Device::Cpu));
         let sums = sums.index_add(0, &Tensor::from_slice(&places), &rows);
@@ -308,6 +322,15 @@ mod tests {
         let (without, freedom) = sums.within(Some(fold("a")));
         assert!(without.abs().max().double_value(&[]) < 1e-7 && freedom == 0.0);
         assert_eq!(sums.within(Some(fold("b"))).1, 1.0);
+    }
+
+    /// Of 600 columns, so in three pieces.
+    #[test]
+    fn a_product_in_pieces_is_the_whole_one() {
+        let rows = Tensor::randn([5, 600], (Kind::Double, tch::Device::Cpu));
+        let gram = gram_of(&rows);
+        assert!((&gram - rows.tr().matmul(&rows)).abs().max().double_value(&[]) < 1e-12);
+        assert!(gram.equal(&gram.tr()));
     }
 
     #[test]
