@@ -18,9 +18,19 @@ const HERE: &str = "127.0.0.1";
 const GRACE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Whether somebody starts this process as one of several, or of a group of one.
-pub(super) fn are_several() -> Result<bool> {
-    Ok(Place::from_environment()?.is_some())
+/// How many processes are to be started here, of so many that were asked for: none where somebody else has started this one.
+pub(super) fn to_start(asked: Option<u32>) -> Result<Option<usize>> {
+    let (Some(asked), place) = (asked, Place::from_environment()?) else { return Ok(None) };
+    match place {
+        None => Ok(Some(asked as usize)),
+        Some(place) if place.count == asked as usize => Ok(None),
+        Some(place) => Err(ProcessError::Variable {
+            name: "WORLD_SIZE".to_owned(),
+            expected: format!("{asked}, as `--processes` says"),
+            found: place.count.to_string(),
+        }
+        .into()),
+    }
 }
 
 /// Meets the other processes, where there are some. One that is lost later ends this one too, whatever it is doing.

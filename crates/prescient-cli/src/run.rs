@@ -69,9 +69,9 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn run(self) -> Result<()> {
-        match self.processes {
-            Some(count) if !processes::are_several()? => processes::launch(count as usize),
-            _ => {
+        match processes::to_start(self.processes)? {
+            Some(count) => processes::launch(count),
+            None => {
                 let processes = processes::join()?;
                 let done = if processes.leads() { self.lead(&processes) } else { self.help(&processes) };
                 processes::part(&processes, done)

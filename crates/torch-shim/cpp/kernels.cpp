@@ -26,21 +26,24 @@ struct Shape {
 // For kernels that add up what blocks have found for each channel.
 Grid by_channel(int channels) { return {static_cast<unsigned>((channels + 31) / 32), 1, 32, 32}; }
 
-// The second half of a normalization: y, and where pooled the places of the largest.
-std::pair<at::Tensor, at::Tensor> follow(const at::Tensor &x, const at::Tensor &around, const at::Tensor &mean,
-                                        const at::Tensor &rstd, const at::Tensor &gamma, const at::Tensor &beta, bool relu,
-                                        bool pool, bool places_wanted) {
+// The second half of a normalization.
+at::Tensor applied(const at::Tensor &x, const at::Tensor &around, const at::Tensor &mean, const at::Tensor &rstd,
+                   const at::Tensor &gamma, const at::Tensor &beta, bool relu) {
   const Shape shape(x);
-  if (!pool) {
-    auto y = maps_like(x, shape.height, shape.width);
-    const long long count = x.numel() / 8;
-    launch("norm_apply", {blocks(count, 4, MOST_PASSES)}, x, data(x), data(around), data(mean), data(rstd), data(gamma),
-           data(beta), data(y), count, shape.vectors, static_cast<int>(relu));
-    return {y, at::Tensor()};
-  }
+  auto y = maps_like(x, shape.height, shape.width);
+  const long long count = x.numel() / 8;
+  launch("norm_apply", {blocks(count, 4, MOST_PASSES)}, x, data(x), data(around), data(mean), data(rstd), data(gamma),
+         data(beta), data(y), count, shape.vectors, static_cast<int>(relu));
+  return y;
+}
+
+// The same with ReLU and pooling, or with a bias alone: y, and where the slope is to find its way back the places of the largest.
+std::pair<at::Tensor, at::Tensor> pooled(const at::Tensor &x, const at::Tensor &mean, const at::Tensor &rstd,
+                                         const at::Tensor &gamma, const at::Tensor &beta) {
+  const Shape shape(x);
   auto y = maps_like(x, shape.out_height, shape.out_width);
   at::Tensor places;
-  if (places_wanted) {
+  if (mean.defined()) {
     places = at::empty({y.numel()}, x.options().dtype(at::kByte));
   }
   const long long count = y.numel() / 8;
@@ -70,7 +73,8 @@ struct Norm : torch::autograd::Function<Norm> {
     launch("norm_settle", settle, x, data(x), data(partial), static_cast<int>(parts), rows, channels,
            static_cast<float>(epsilon), static_cast<float>(momentum), data(mean), data(rstd), data(running_mean),
            data(running_var));
-    auto [y, places] = follow(x, around, mean, rstd, gamma, beta, relu, pool, /*places_wanted=*/true);
+    auto [y, places] = pool ? pooled(x, mean, rstd, gamma, beta)
+                            : std::make_pair(applied(x, around, mean, rstd, gamma, beta, relu), at::Tensor());
     // Without a way around x tells where ReLU let something through.
     const auto kept = relu && around.defined() ? y : at::Tensor();
     context->save_for_backward({x, gamma, beta, mean, rstd, kept, places});
@@ -207,7 +211,7 @@ int shim_add_bias(const void *x, const void *bias, const void *around, int relu,
   return guarded([&] {
     const auto &maps = borrowed(x);
     if (pool != 0) {
-      *result = new at::Tensor(follow(maps, {}, {}, {}, {}, borrowed(bias), true, true, false).first);
+      *result = new at::Tensor(pooled(maps, {}, {}, {}, borrowed(bias)).first);
       return;
     }
     auto y = maps_like(maps, maps.size(2), maps.size(3));

@@ -160,8 +160,8 @@ void step_outside(const Graph &graph) {
 void begin_recording(Graph &graph) {
   const auto &guard = cuda_guard();
   graph.device = guard.exchangeDevice(graph.outside.device());
-  guard.exchangeStream(recording_stream(graph.outside.device()));
   try {
+    guard.exchangeStream(recording_stream(graph.outside.device()));
     graph_calls().capture_begin(graph.object, {0, 0}, THREAD_LOCAL);
   } catch (...) {
     step_outside(graph);

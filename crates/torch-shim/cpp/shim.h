@@ -82,7 +82,7 @@ int shim_graph_abandon(void *graph);
 int shim_graph_replay(void *graph);
 void shim_graph_free(void *graph);
 
-// Kernels of our own (cuda), for maps of bf16, channels last, whose channels are 8 times a divisor of 256.
+// Kernels of our own (cuda), for maps of bf16, channels last, whose channels are 8 times a divisor of 256 unless it says otherwise.
 // Compiles them for a device; the second time nothing happens.
 int shim_kernels_compile(int index, const char *source);
 int shim_cuda_about(int index, int *major, uint64_t *free);

@@ -12,23 +12,19 @@ namespace {
 
 using namespace own;
 
-// As in `stem.cu`.
-constexpr int64_t SLOTS = 32, STEM = 64, POOLED_ROWS = 4, PLAIN_ROWS = 8;
+#include "../cuda/stem_sizes.cu"
 
-struct Shape {
-  int images, height, width, out_height, out_width;
+StemShape shape_of(const at::Tensor &x) {
+  const int height = static_cast<int>(x.size(2)), width = static_cast<int>(x.size(3));
+  return {static_cast<int>(x.size(0)), height, width, (height - 1) / 2 + 1, (width - 1) / 2 + 1};
+}
 
-  explicit Shape(const at::Tensor &x)
-      : images(static_cast<int>(x.size(0))), height(static_cast<int>(x.size(2))), width(static_cast<int>(x.size(3))),
-        out_height((height - 1) / 2 + 1), out_width((width - 1) / 2 + 1) {}
+long long pixels_of(const StemShape &shape) { return static_cast<long long>(shape.images) * shape.height * shape.width; }
 
-  int64_t pixels() const { return static_cast<int64_t>(images) * height * width; }
-
-  // Blocks for strips of so many of `rows`, at most `most`.
-  unsigned strips(int64_t rows, int64_t of_strip, int64_t most) const {
-    return static_cast<unsigned>(std::min(images * ((rows + of_strip - 1) / of_strip), most));
-  }
-};
+// Blocks for strips of so many of `rows` of each image, at most `most`.
+unsigned strips(const StemShape &shape, int rows, int of_strip, int64_t most) {
+  return static_cast<unsigned>(std::min<int64_t>(static_cast<int64_t>(shape.images) * ((rows + of_strip - 1) / of_strip), most));
+}
 
 // What blocks found, [blocks, numbers] in f32, added up in f64.
 at::Tensor added(const at::Tensor &partial) {
@@ -40,10 +36,10 @@ at::Tensor added(const at::Tensor &partial) {
 
 at::Tensor pooled(const at::Tensor &x, const at::Tensor &weight, const at::Tensor &mean, const at::Tensor &rstd,
                   const at::Tensor &gamma, const at::Tensor &beta, const at::Tensor &places) {
-  const Shape shape(x);
+  const auto shape = shape_of(x);
   auto y = at::empty({x.size(0), STEM, shape.out_height, shape.out_width},
                      x.options().memory_format(at::MemoryFormat::ChannelsLast));
-  launch("stem_pool", {shape.strips(shape.out_height, POOLED_ROWS, 2112)}, x, data(x), data(weight), data(mean), data(rstd),
+  launch("stem_pool", {strips(shape, shape.out_height, POOLED_ROWS, MOST_PASSES)}, x, data(x), data(weight), data(mean), data(rstd),
          data(gamma), data(beta), data(y), data(places), shape);
   return y;
 }
@@ -55,14 +51,14 @@ struct Stem : torch::autograd::Function<Stem> {
   static at::Tensor forward(AutogradContext *context, const at::Tensor &x, const at::Tensor &weight,
                             const at::Tensor &gamma, const at::Tensor &beta, const at::Tensor &running_mean,
                             const at::Tensor &running_var, double momentum, double epsilon) {
-    const Shape shape(x);
+    const auto shape = shape_of(x);
     const auto numbers = gamma.options().requires_grad(false);
-    const unsigned parts = shape.strips(shape.height, PLAIN_ROWS, 528);
+    const unsigned parts = strips(shape, shape.height, PLAIN_ROWS, MOST_SUMS);
     auto partial = at::empty({parts, SLOTS * SLOTS}, numbers);
     launch("stem_products", {parts}, x, data(x), data(partial), shape);
     const auto products = added(partial);
     auto mean = at::empty({STEM}, numbers), rstd = at::empty({STEM}, numbers);
-    const long long pixels = shape.pixels();
+    const long long pixels = pixels_of(shape);
     launch("stem_settle", {STEM, 1, 32, 1}, x, data(weight), data(products), pixels, static_cast<float>(epsilon),
            static_cast<float>(momentum), data(mean), data(rstd), data(running_mean), data(running_var));
     auto places = at::empty({x.size(0), shape.out_height, shape.out_width, STEM}, x.options().dtype(at::kByte));
@@ -75,14 +71,14 @@ struct Stem : torch::autograd::Function<Stem> {
     const auto saved = context->get_saved_variables();
     const auto &x = saved[0], &weight = saved[1], &gamma = saved[2], &mean = saved[3], &rstd = saved[4],
                &places = saved[5], &products = saved[6];
-    const Shape shape(x);
+    const auto shape = shape_of(x);
     const auto dy = channels_last(arrived[0]);
-    const unsigned parts = shape.strips(shape.out_height, POOLED_ROWS, 264);
+    const unsigned parts = strips(shape, shape.out_height, POOLED_ROWS, MOST_SUMS / 2);
     auto partial = at::empty({parts, SLOTS * STEM}, gamma.options().requires_grad(false));
     launch("stem_slopes", {parts}, x, data(x), data(dy), data(places), data(partial), shape);
     const auto slopes = added(partial);
     auto dgamma = at::empty_like(gamma), dbeta = at::empty_like(gamma), dweight = at::empty_like(weight);
-    const long long pixels = shape.pixels();
+    const long long pixels = pixels_of(shape);
     launch("stem_slope_settle", {STEM, 1, 32, 1}, x, data(weight), data(products), data(slopes), data(mean), data(rstd),
            data(gamma), pixels, data(dgamma), data(dbeta), data(dweight));
     return {{}, dweight, dgamma, dbeta, {}, {}, {}, {}};

@@ -16,17 +16,12 @@
 // A patch has a 28th number, which is 1: so P is a row of G, and Σ g a row of D. G, D and w ∗ x are products of tensor
 // cores, of bf16 numbers and with sums in f32, which blocks add up in f64 in a fixed order.
 
-constexpr int PATCH = 27, SLOTS = 32, STEM = 64;
-// Rows of pooled pixels that a block takes at a time, and rows of the image that those reach.
-constexpr int POOLED_ROWS = 4, PLAIN_ROWS = 8, TILE_ROWS = 2 * POOLED_ROWS + 3;
+// Rows of the image that POOLED_ROWS of pooled pixels reach.
+constexpr int TILE_ROWS = 2 * POOLED_ROWS + 3;
 // Widest image, and room around a tile, for patches of pixels that do not count may lie outside.
 constexpr int STEM_WIDTH = 256, ROOM = 16;
 constexpr int TILE = TILE_ROWS * (STEM_WIDTH + 2) * 3 + 2 * ROOM;
 constexpr unsigned int ONE = 0x3f80u;
-
-struct StemShape {
-  int images, height, width, out_height, out_width;
-};
 
 // `sums` += a·b, 16×16 by 16×8.
 __device__ __forceinline__ void multiply(float (&sums)[4], const unsigned int (&a)[4], unsigned int b0, unsigned int b1) {
@@ -54,7 +49,7 @@ __device__ void load_tile(unsigned short *tile, const unsigned short *__restrict
   }
 }
 
-__device__ void clear_room(unsigned short *tile) {
+__device__ void clear_tile(unsigned short *tile) {
   for (int at = threadIdx.x; at < TILE; at += THREADS) {
     tile[at] = 0;
   }
@@ -330,7 +325,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
   const int line = (shape.width + 2) * 3, groups = (shape.out_width + 15) / 16;
   const int strips = (shape.out_height + POOLED_ROWS - 1) / POOLED_ROWS;
-  clear_room(whole);
+  clear_tile(whole);
   int offsets[4];
 #pragma unroll
   for (int f = 0; f < 4; ++f) {

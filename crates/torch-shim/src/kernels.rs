@@ -18,6 +18,7 @@ use crate::{about_gpu, ffi, is_channels_last};
 const SOURCE: &str = concat!(
     include_str!("../cuda/numbers.cu"),
     include_str!("../cuda/kernels.cu"),
+    include_str!("../cuda/stem_sizes.cu"),
     include_str!("../cuda/stem.cu"),
     include_str!("../cuda/look.cu")
 );
@@ -171,6 +172,8 @@ pub fn norm(x: &Tensor, norm: &Norm<'_>, after: After<'_>) -> Tensor {
 pub fn add_bias(x: &Tensor, bias: &Tensor, after: After<'_>) -> Tensor {
     after.check(x);
     assert!(!after.pool || kernels_fit(x), "maps that our kernels pool: {x:?}");
+    // It is read four numbers at a time.
+    assert!((bias.data_ptr() as usize).is_multiple_of(16), "a bias that begins where 16 bytes do: {bias:?}");
     of_channels(bias, x.size()[1], x);
     let (relu, pool) = (c_int::from(after.relu || after.relu6), c_int::from(after.pool));
     let most = if after.relu6 { 6.0 } else { f64::INFINITY };

@@ -1,7 +1,7 @@
 //! The first convolution of a network for small images, with all that follows it, without the map between (`cuda/stem.cu`).
 //!
 //! That map has 64 channels at the size of the image: at 64 pixels and batches of 256 it takes 134 MB, and a fifth of a
-//! distilled step was spent on making, reading and learning through it.
+//! distilled step's kernels was spent on making, reading and learning through it (`docs/bench/2026-11-18-gpu.md`).
 
 use tch::{Kind, Tensor};
 
@@ -10,7 +10,7 @@ use crate::{ffi, is_channels_last};
 
 /// Channels that come in, and that go out.
 const CHANNELS: (i64, i64) = (3, 64);
-/// The widest image of which a block keeps some rows.
+/// The widest image of which a block keeps some rows: `STEM_WIDTH` of `stem.cu`.
 const WIDEST: i64 = 256;
 /// Ampere, the first GPUs whose tensor cores multiply in bf16.
 const GENERATION: u32 = 8;

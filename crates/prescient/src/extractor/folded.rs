@@ -67,7 +67,8 @@ impl Folded {
 
     /// A first convolution, then ReLU and pooling.
     fn forward_pooled(&self, images: &Tensor) -> Tensor {
-        let alone = self.apart.then(|| pooled_stem_with_bias(images, &self.weight, &self.bias)).flatten();
+        let convolution = (&self.weight, (self.stride, self.padding));
+        let alone = self.apart.then(|| pooled_stem_with_bias(images, convolution, &self.bias)).flatten();
         alone.unwrap_or_else(|| self.forward(images, POOLED))
     }
 

@@ -23,25 +23,22 @@ fn in_training(norm: &BatchNorm) -> Option<Norm<'_>> {
     Some(Norm { gamma, beta, running_mean, running_var, momentum: MOMENTUM, epsilon: EPSILON })
 }
 
-/// What `convolve` makes of images, 3×3 with a stride and a border of 1, through `norm` and ReLU, pooled; the map between is only
-/// made where our kernels cannot do without.
-pub(crate) fn pooled_stem(
-    images: &Tensor,
-    weight: &Tensor,
-    norm: &BatchNorm,
-    train: bool,
-    convolve: impl FnOnce() -> Tensor,
-) -> Tensor {
-    match in_training(norm) {
-        Some(norm) if train && has_stem(images, weight) => stem(images, weight, &norm),
-        _ => normed(norm, &convolve(), POOLED, train),
-    }
+/// A first convolution of `images` through `norm` and ReLU, pooled, where our kernels do it without the map between.
+pub(crate) fn pooled_stem(images: &Tensor, (weight, shape): Stem<'_>, norm: &BatchNorm, train: bool) -> Option<Tensor> {
+    let ours = train && shape == OURS && has_stem(images, weight);
+    in_training(norm).filter(|_| ours).map(|norm| stem(images, weight, &norm))
 }
 
 /// The same with an f32 `bias` in place of `norm`, without a trace for gradients.
-pub(crate) fn pooled_stem_with_bias(images: &Tensor, weight: &Tensor, bias: &Tensor) -> Option<Tensor> {
-    has_stem(images, weight).then(|| stem_with_bias(images, weight, bias))
+pub(crate) fn pooled_stem_with_bias(images: &Tensor, (weight, shape): Stem<'_>, bias: &Tensor) -> Option<Tensor> {
+    (shape == OURS && has_stem(images, weight)).then(|| stem_with_bias(images, weight, bias))
 }
+
+/// A convolution's weight, and its stride and border.
+type Stem<'a> = (&'a Tensor, (i64, i64));
+
+/// The stride and the border that our kernels know.
+const OURS: (i64, i64) = (1, 1);
 
 /// What follows the norm of a first convolution.
 pub(crate) const POOLED: After<'static> = After { relu: true, relu6: false, pool: true, around: None };

@@ -4,7 +4,7 @@
 
 use crate::extractor::folded::{self, Folded};
 use crate::extractor::layers::{Conv, Layer, Layers, Then};
-use crate::extractor::normed::{EPSILON, MOMENTUM, normed, pooled_stem};
+use crate::extractor::normed::{EPSILON, MOMENTUM, POOLED, normed, pooled_stem};
 use crate::extractor::{Extractor, Representation};
 use serde::{Deserialize, Serialize};
 use tch::nn::init::{FanInOut, NonLinearity, NormalOrUniform};
@@ -203,8 +203,9 @@ impl Extractor for Net {
 
     fn extract(&self, images: &Tensor, train: bool) -> Representation {
         let weights = &self.weights.in_kind(images.kind());
-        let weight = &weights.0[self.stem.number];
-        let mut x = pooled_stem(images, weight, &self.stem_norm, train, || self.stem.forward(images, weights));
+        let Convolution { number, stride, padding } = self.stem;
+        let mut x = pooled_stem(images, (&weights.0[number], (stride, padding)), &self.stem_norm, train)
+            .unwrap_or_else(|| normed(&self.stem_norm, &self.stem.forward(images, weights), POOLED, train));
         let mut stages = Vec::with_capacity(self.stages.len());
         for [first, second] in &self.stages {
             x = second.forward(&first.forward(&x, weights, train), weights, train);

@@ -92,6 +92,9 @@ fn needed(view: &View, image: Image) -> (Image, u32) {
     }
 }
 
+/// The thread that reads has ended before its last part, so it has panicked.
+struct ReaderEnded;
+
 impl DeviceCache {
     /// Reads `samples` and lays them out on `device`; none where they would take more than half of what is free there.
     pub fn gather(
@@ -101,17 +104,22 @@ impl DeviceCache {
         device: Device,
     ) -> Result<Option<Self>, DataError> {
         let (ready, parts) = mpsc::sync_channel(0);
-        let needed = &|sample: &Sample| Ok(needed(&view, read(sample)?));
+        let image = &|sample: &Sample| Ok(needed(&view, read(sample)?));
         std::thread::scope(|scope| {
-            scope.spawn(move || {
+            let reader = scope.spawn(move || {
                 for part in samples.chunks(PART) {
+                    let images: Result<Vec<_>, DataError> = part.par_iter().map(image).collect();
+                    let is_last = images.is_err();
                     // Nobody takes them any more where they do not fit.
-                    if ready.send(part.par_iter().map(needed).collect()).is_err() {
+                    if ready.send(images).is_err() || is_last {
                         break;
                     }
                 }
             });
-            Self::lay_out(samples, parts, view, device)
+            Self::lay_out(samples, parts, view, device).unwrap_or_else(|ReaderEnded| {
+                let panicked = reader.join().expect_err("a reader without an error sends every part");
+                std::panic::resume_unwind(panicked)
+            })
         })
     }
 
@@ -121,14 +129,18 @@ impl DeviceCache {
         parts: mpsc::Receiver<Result<Vec<(Image, u32)>, DataError>>,
         view: View,
         device: Device,
-    ) -> Result<Option<Self>, DataError> {
+    ) -> Result<Result<Option<Self>, DataError>, ReaderEnded> {
         let mut stock = Stock::new(device);
         let mut places = HashMap::with_capacity(samples.len());
         let (mut kind, mut first, mut widest, mut highest) = (None, 0, 0.0f64, 0.0f64);
         // In parts of one buffer, so that all images lie in memory once: on the device.
         let mut buffer = Vec::new();
         for part in samples.chunks(PART) {
-            let images = parts.recv().expect("the images of each part")?;
+            let images = match parts.recv() {
+                Ok(Ok(images)) => images,
+                Ok(Err(error)) => return Ok(Err(error)),
+                Err(mpsc::RecvError) => return Err(ReaderEnded),
+            };
             buffer.clear();
             for (sample, (image, resize)) in part.iter().zip(images) {
                 let Image { width, height, channels, pixels } = image;
@@ -138,7 +150,7 @@ impl DeviceCache {
                     Channels::Grey | Channels::Rgb => (channels.bytes(), i64::from(width) * i64::from(height)),
                 };
                 if *kind.get_or_insert((channels, bytes)) != (channels, bytes) {
-                    return Ok(None);
+                    return Ok(Ok(None));
                 }
                 let window = View { resize, ..view }.eval_crop(width, height).window;
                 widest = widest.max(f64::from(width)).max(window.width);
@@ -148,14 +160,14 @@ impl DeviceCache {
                 buffer.extend_from_slice(&pixels);
             }
             if !stock.add(&buffer, places.len(), samples.len()) {
-                return Ok(None);
+                return Ok(Ok(None));
             }
         }
         let taps = (taps::taps(highest, view.size), taps::taps(widest, view.size));
-        Ok(kind.map(|(channels, bytes)| {
+        Ok(Ok(kind.map(|(channels, bytes)| {
             let pixels = stock.bytes().reshape([-1, bytes as i64]);
             Self { pixels, channels, places, taps, view }
-        }))
+        })))
     }
 
     /// How `pass` crops `samples`, which come in its order.

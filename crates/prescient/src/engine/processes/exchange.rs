@@ -115,7 +115,8 @@ impl Processes {
 
     /// Whether a GPU can record a sum: it is part of its own work, or there is nothing to do.
     pub fn sums_can_be_recorded(&self) -> bool {
-        self.0.as_ref().is_none_or(|joined| matches!(joined.exchange.get(), Some(Exchange::Gpus(..))))
+        self.count() == 1
+            || self.0.as_ref().is_some_and(|joined| matches!(joined.exchange.get(), Some(Exchange::Gpus(..))))
     }
 
     /// What each has to say.

@@ -84,7 +84,7 @@ impl Processes {
             && let Some(Exchange::Gpus(group, _)) = joined.exchange.get()
             && group.takes(tensor)
         {
-            // Of the kind and the device alone, which are the same in all processes.
+            // Whether NCCL is used must not depend on how a tensor lies in memory, which may differ from process to process.
             let whole = tensor.detach().contiguous();
             self.checked(joined, "adding up", group.sum(&whole, &whole))?;
             if !tensor.is_contiguous() {
@@ -92,7 +92,10 @@ impl Processes {
             }
             return Ok(());
         }
-        self.with_host_copy(tensor, "adding up", |joined, tensor| joined.group.sum(tensor))
+        match self.count() {
+            1 => Ok(()),
+            _ => self.with_host_copy(tensor, "adding up", |joined, tensor| joined.group.sum(tensor)),
+        }
     }
 
     /// Makes `tensor`, which has the same shape in all, what it is in process 0; in place.

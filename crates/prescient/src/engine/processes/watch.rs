@@ -166,18 +166,29 @@ impl Look {
                 (*last, *since) = (sign, Instant::now());
             } else if since.elapsed() > silence {
                 let error = ProcessError::Gone { who: names[*rank].clone(), seconds: silence.as_secs() };
-                let words = LastWords { who: names[*rank].clone(), message: "it is gone or stopped".to_owned() };
-                let words = serde_json::to_vec(&words).expect("plain data");
-                let _ = store.set(&failed, &words);
+                tell(store, &failed, &names[*rank], "it is gone or stopped");
                 return Err(error);
             }
         }
         match self.exchange.get().and_then(Exchange::trouble) {
             None => self.troubled = None,
-            // Whoever is gone is found by its silence; that takes so long.
-            Some(_) if self.troubled.get_or_insert_with(Instant::now).elapsed() < silence + 2 * BEAT => {}
-            Some(error) => return Err(ProcessError::Broken { doing: "adding up", reason: error.message().to_owned() }),
+            Some(error) => {
+                let since = *self.troubled.get_or_insert_with(Instant::now);
+                // Whoever is gone is found by its silence; that takes so long.
+                if since.elapsed() >= silence + 2 * BEAT {
+                    let reason = error.message().to_owned();
+                    // The others' own group may have nothing to say.
+                    tell(store, &failed, &names[place.rank], &reason);
+                    return Err(ProcessError::Broken { doing: "adding up", reason });
+                }
+            }
         }
         Ok(())
     }
+}
+
+/// Leaves for all to read who failed, and how.
+fn tell(store: &Store, key: &str, who: &str, message: &str) {
+    let words = LastWords { who: who.to_owned(), message: message.to_owned() };
+    let _ = store.set(key, &serde_json::to_vec(&words).expect("plain data"));
 }
