@@ -160,6 +160,25 @@ fn a_feature_is_the_same_whatever_photos_are_beside_it() {
     assert!(apart < 1e-5, "{apart}");
 }
 
+/// The same for weights that nobody published and for rows: runs find features in the cache that others have computed.
+#[test]
+fn a_feature_of_random_weights_is_the_same_in_any_batch() {
+    let options = (Kind::Float, Device::Cpu);
+    let kind = |text: &str| toml::from_str::<ExtractorKind>(text).expect("an extractor");
+    let images = tch::no_grad(|| Tensor::linspace(-1.0, 1.0, 24 * 3 * 32 * 32, options).sin().reshape([24, 3, 32, 32]));
+    let small = network(kind("kind = \"small-cnn\"\nfeatures = 32\nwidth = 8"), 32);
+    let large = network(kind("kind = \"resnet18\"\nwidth = 8"), 32);
+    let rows = network(kind("kind = \"mlp\"\nfeatures = 24"), 32);
+    for (network, images) in [(&small, &images), (&large, &images), (&rows, &images.reshape([-1, 32]).narrow(0, 0, 24))]
+    {
+        let together = network.mirrored_mean(images);
+        for number in 0..24 {
+            let alone = network.mirrored_mean(&images.narrow(0, number, 1));
+            assert!(alone.equal(&together.narrow(0, number, 1)), "{:?}: image {number} by itself", network.kind());
+        }
+    }
+}
+
 #[test]
 fn frozen_weights_and_statistics_never_change() {
     let folder = tempfile::tempdir().unwrap();

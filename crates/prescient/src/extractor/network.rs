@@ -129,7 +129,8 @@ impl Network {
     fn fold(&mut self) {
         self.settled = self.extractor.folded(self.image_kind());
         let alone = self.is_frozen() && self.device() == Device::Cpu;
-        self.side_by_side = self.settled.as_deref().filter(|_| alone).and_then(SideBySide::new);
+        let looks = self.settled.as_deref().unwrap_or(&*self.extractor);
+        self.side_by_side = alone.then(|| SideBySide::new(looks)).flatten();
     }
 
     /// The weights are about to change, unless they never do.
@@ -174,23 +175,32 @@ impl Network {
     }
 
     /// The mean feature of images and their mirror images; of rows, the feature.
+    ///
+    /// On a CPU each image is computed by itself: a feature may be kept for other runs, and must not depend on the images
+    /// that it was computed with.
     pub fn mirrored_mean(&self, images: &Tensor) -> Tensor {
-        let count = images.size()[0];
-        if images.dim() != 4 || count == 0 {
-            return self.forward_eval(images).features;
-        }
         no_grad(|| {
-            let mirrored = images.flip([3i64]);
-            let both = match &self.side_by_side {
-                None => [self.forward_eval(images).features, self.forward_eval(&mirrored).features],
-                Some(side_by_side) => {
-                    let views = [images, &mirrored].into_iter().flat_map(|views| self.laid_out(views).split(1, 0));
-                    let seen = Tensor::cat(&side_by_side.features(views.collect()), 0);
-                    [seen.narrow(0, 0, count), seen.narrow(0, count, count)]
-                }
-            };
-            (&both[0] + &both[1]) * 0.5
+            let count = images.size()[0];
+            if images.dim() != 4 || count == 0 {
+                return Tensor::cat(&self.one_by_one(&[images]), 0);
+            }
+            let features = Tensor::cat(&self.one_by_one(&[images, &images.flip([3i64])]), 0);
+            (features.narrow(0, 0, count) + features.narrow(0, count, count)) * 0.5
         })
+    }
+
+    /// The features of batches one after the other, in pieces; on a CPU each image or row is computed by itself.
+    fn one_by_one(&self, batches: &[&Tensor]) -> Vec<Tensor> {
+        let hands_on = matches!(self.kind, ExtractorKind::Identity(_));
+        let look = |images: &Tensor| self.forward_eval(images).features;
+        if self.device() != Device::Cpu || hands_on {
+            return batches.iter().map(|images| look(images)).collect();
+        }
+        let single = batches.iter().flat_map(|images| images.split(1, 0));
+        match &self.side_by_side {
+            Some(side_by_side) => side_by_side.features(single.map(|image| self.laid_out(&image)).collect()),
+            None => single.map(|image| look(&image)).collect(),
+        }
     }
 
     /// What it computes, step by step, with the names of [`variables`](Self::variables); none for an exported network.
