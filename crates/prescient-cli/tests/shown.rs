@@ -204,6 +204,10 @@ fn masked(text: &str) -> String {
     let text = patterns
         .iter()
         .fold(text.to_owned(), |text, (pattern, by)| Regex::new(pattern).unwrap().replace_all(&text, *by).into_owned());
+    // A number and its error are one cell: how many digits either has differs from machine to machine.
+    let pair = Regex::new(r" *[-+−]?\d+\.\d ± \d+\.\d\b").unwrap();
+    let mask = |found: &Captures<'_>| format!("{:>width$}", "#.# ± #.#", width = found[0].chars().count());
+    let text = pair.replace_all(&text, mask).into_owned();
     let decimal = Regex::new(r"( *)([-+−]?)(\d+)\.(\d+)").unwrap();
     let mask = |found: &Captures<'_>| {
         let width = found[0].chars().count() - found[1].chars().count().min(1);
@@ -240,7 +244,16 @@ fn abridged(value: Value) -> Value {
             let more = (more > 1).then(|| format!("… {more} more").into());
             first.into_iter().chain(more).collect()
         }
-        Value::Object(fields) => fields.into_iter().map(|(key, value)| (key, abridged(value))).collect(),
+        Value::Object(fields) => {
+            // The size of a project on the disk: its files have numbers as text.
+            let of_files = fields.contains_key("unshared");
+            let size = |key: &str| of_files && ["bytes", "unshared"].contains(&key);
+            let shown = |(key, value): (String, Value)| match size(&key) {
+                true => (key, "#".into()),
+                false => (key, abridged(value)),
+            };
+            fields.into_iter().map(shown).collect()
+        }
         other => other,
     }
 }
