@@ -137,6 +137,23 @@ fn features_can_be_taken_as_they_are() {
     assert_eq!(oracle.start.oracle.as_deref(), Some("ghosts are features of actual future images"));
 }
 
+/// In closed form, with a cache that is empty and stays so: rows are their own features, and are read where they lie.
+#[test]
+fn the_closed_form_takes_rows_as_they_are_and_keeps_none() {
+    let folder = tempfile::tempdir().unwrap();
+    vectors(folder.path());
+    let text = "[data]\nkind = \"features\"\npath = \"vectors\"\nattributes = [\"attributes.csv\"]\n[scenario]\nsplit = \"4+2+2\"\n\
+                [learner]\nkind = \"closed-form\"\n[model]\nextractor = { kind = \"identity\" }\n";
+    std::fs::write(folder.path().join("r.toml"), text).unwrap();
+    let mut command = Command::cargo_bin("prescient").unwrap();
+    let command = command.args(["run", "r.toml", "--seed", "1", "--out", "run", "--device", "cpu"]);
+    command.current_dir(&folder).env("PRESCIENT_FEATURES", folder.path().join("cache")).assert().success();
+    assert!(!folder.path().join("cache").exists());
+    let record = Record::read(&folder.path().join("run/record.jsonl")).unwrap();
+    assert!(last(&record, "final") > 0.5, "{}", last(&record, "final"));
+    assert_audited(&folder.path().join("run"), true);
+}
+
 #[test]
 fn what_makes_no_sense_of_features_is_refused() {
     let folder = tempfile::tempdir().unwrap();

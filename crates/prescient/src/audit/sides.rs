@@ -40,7 +40,7 @@ fn distinct(evidence: &Evidence, usage: Usage) -> BTreeMap<&str, &Reading> {
 /// Test images that look like a training image and are not the same.
 fn alike(learned: &BTreeMap<&str, &Reading>, tested: &BTreeMap<&str, &Reading>) -> Vec<String> {
     let seen = |images: &[&Reading]| -> Vec<Seen> {
-        images.iter().filter_map(|image| Some((image.thumbnail?, image.slot.index()))).collect()
+        images.iter().filter_map(|image| Some((**image.thumbnail.as_ref()?, image.slot.index()))).collect()
     };
     let shown = |image: &&&Reading| image.thumbnail.is_some();
     let train: Vec<&Reading> = learned.values().filter(shown).copied().collect();

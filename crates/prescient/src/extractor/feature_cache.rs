@@ -132,6 +132,17 @@ impl FeatureCache {
         }
     }
 
+    /// How many features are new and not written.
+    pub fn unwritten(&self) -> usize {
+        self.fresh.len()
+    }
+
+    /// Lets go of what is new and not written.
+    pub fn forget(&mut self) {
+        self.fresh.clear();
+        self.fresh_places.clear();
+    }
+
     /// Writes what is new, and makes room where there is too much. What is at hand stays at hand.
     pub fn flush(&mut self) -> Result<(), RunError> {
         let Some(shelf) = self.shelf.clone().filter(|_| !self.fresh.is_empty()) else { return Ok(()) };

@@ -5,15 +5,21 @@ use crate::data::{Image, Sample, View};
 use crate::engine::Preprocessing;
 use crate::engine::norm::unit_rows;
 use crate::error::LearnError;
-use crate::extractor::Network;
 use crate::extractor::feature_cache::{FeatureCache, features_root};
+use crate::extractor::{ExtractorKind, Network};
 use crate::learner::{Event, Observer};
 use crate::protocol::{TaskData, Usage};
 use rayon::prelude::*;
+use std::time::{Duration, Instant};
 use tch::{Device, Kind, Tensor};
 
 /// Photos read and looked at together.
 pub(crate) const CHUNK: usize = 64;
+
+/// What was looked at is kept after so long: killed then, nobody need look at those photos again.
+const KEPT_EVERY: Duration = Duration::from_secs(5);
+/// Or after so many photos: what is not written yet lies in memory.
+const KEPT_AFTER: usize = 8192;
 
 /// A photo by the digest of its pixels, and the bytes that the network sees where its feature is not known yet.
 pub(crate) type Glimpse = (blake3::Hash, Option<Vec<u8>>);
@@ -21,22 +27,27 @@ pub(crate) type Glimpse = (blake3::Hash, Option<Vec<u8>>);
 /// The features of one network in one view, as far as they are known.
 pub(crate) struct FrozenFeatures {
     cache: FeatureCache,
+    /// Whether a feature is its row, as it was read: nothing is gained by keeping it.
+    is_row: bool,
+    /// When what is known was last kept.
+    kept: Instant,
 }
 
 impl FrozenFeatures {
     /// Finds what is known of photos that `network` sees through `input`.
     pub(crate) fn open(network: &Network, input: &Preprocessing) -> Result<Self, LearnError> {
-        let width = network.width();
-        let cache = match features_root() {
-            Some(root) => FeatureCache::open(&root, &about(network, input)?, width).map_err(LearnError::Cache)?,
-            None => FeatureCache::in_memory(width),
-        };
-        Ok(Self { cache })
+        let mut known = Self::in_memory(network);
+        if let Some(root) = features_root().filter(|_| !known.is_row) {
+            let about = about(network, input)?;
+            known.cache = FeatureCache::open(&root, &about, network.width()).map_err(LearnError::Cache)?;
+        }
+        Ok(known)
     }
 
     /// Nothing is known, and nobody keeps what will be.
     pub(crate) fn in_memory(network: &Network) -> Self {
-        Self { cache: FeatureCache::in_memory(network.width()) }
+        let is_row = matches!(network.kind(), ExtractorKind::Identity(_));
+        Self { cache: FeatureCache::in_memory(network.width()), is_row, kept: Instant::now() }
     }
 
     /// The features of `samples`, of length 1: `[samples, width]` on the host, and the digests of the photos. The task must be
@@ -62,6 +73,10 @@ impl FrozenFeatures {
                 assert!(self.cache.append(&photo, &mut values), "it was just looked at");
                 photos.push(photo);
             }
+            match self.is_row {
+                true => self.cache.forget(),
+                false => self.keep_now_and_then()?,
+            }
             observer.on_event(&Event::Step);
         }
         self.keep()?;
@@ -84,7 +99,16 @@ impl FrozenFeatures {
 
     /// Keeps what was looked at for another time.
     pub(crate) fn keep(&mut self) -> Result<(), LearnError> {
+        self.kept = Instant::now();
         self.cache.flush().map_err(LearnError::Cache)
+    }
+
+    /// The same, if that was not done for a while.
+    pub(crate) fn keep_now_and_then(&mut self) -> Result<(), LearnError> {
+        match self.kept.elapsed() >= KEPT_EVERY || self.cache.unwritten() >= KEPT_AFTER {
+            true => self.keep(),
+            false => Ok(()),
+        }
     }
 
     /// Looks at the photos that are not known yet.
@@ -134,4 +158,29 @@ fn about(network: &Network, input: &Preprocessing) -> Result<String, LearnError>
         view.size,
         view.resize
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten features of a moment ago are not worth a file; 8,192 are, and so are ten after a while.
+    #[test]
+    fn what_was_looked_at_is_kept_now_and_then() {
+        let root = tempfile::tempdir().expect("a folder");
+        let cache = FeatureCache::open(root.path(), "net", 1).expect("a cache");
+        let mut known = FrozenFeatures { cache, is_row: false, kept: Instant::now() };
+        let look = |known: &mut FrozenFeatures, photos: std::ops::Range<usize>| {
+            photos.for_each(|photo| known.cache.insert(blake3::hash(&photo.to_le_bytes()), vec![photo as f32]));
+            known.keep_now_and_then().expect("kept");
+            known.cache.unwritten()
+        };
+        assert_eq!(look(&mut known, 0..10), 10);
+        assert_eq!(look(&mut known, 10..KEPT_AFTER), 0);
+        assert_eq!(look(&mut known, KEPT_AFTER..KEPT_AFTER + 10), 10);
+        known.kept = Instant::now().checked_sub(KEPT_EVERY).expect("a machine that runs for longer");
+        assert_eq!(look(&mut known, 0..0), 0);
+        let again = FeatureCache::open(root.path(), "net", 1).expect("the same cache");
+        assert!(again.has(&blake3::hash(&(KEPT_AFTER + 9).to_le_bytes())));
+    }
 }

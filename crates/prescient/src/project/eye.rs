@@ -14,9 +14,6 @@ use rayon::prelude::*;
 use std::path::Path;
 use tch::Device;
 
-/// What was looked at is kept after so many chunks.
-const KEPT: usize = 8;
-
 /// The extractor of a project, and the features that are known.
 pub(super) struct Eye {
     network: Network,
@@ -78,7 +75,7 @@ impl Eye {
         let photos = lesson.photos();
         observer.on_event(&Event::StageStarted { stage: "look at photos", steps: photos.len().div_ceil(CHUNK) });
         let (mut rows, mut damaged) = (Vec::with_capacity(photos.len()), Vec::new());
-        for (number, chunk) in photos.chunks(CHUNK).enumerate() {
+        for chunk in photos.chunks(CHUNK) {
             if observer.stops() {
                 return Err(ProjectError::Interrupted.into());
             }
@@ -105,9 +102,7 @@ impl Eye {
                 let row = |photo: blake3::Hash| (photo, features.feature(&photo).expect("it was just looked at"));
                 rows.extend(known.into_iter().map(|photo| photo.map(row)));
                 // Killed now, it need not begin again.
-                if number % KEPT == KEPT - 1 {
-                    features.keep()?;
-                }
+                features.keep_now_and_then()?;
             }
             observer.on_event(&Event::Step);
         }

@@ -40,7 +40,7 @@ pub struct Reading {
     pub hash: String,
     /// Its thumbnail, unless it is grey or flat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thumbnail: Option<Thumbnail>,
+    pub thumbnail: Option<Box<Thumbnail>>,
     /// What early versions wrote in place of a thumbnail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perceptual_hash: Option<String>,
@@ -51,10 +51,11 @@ pub struct Reading {
 }
 
 /// What an image is, whatever it is called.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Trace {
     pub(crate) hash: blake3::Hash,
-    pub(crate) thumbnail: Option<Thumbnail>,
+    /// Larger than all the rest, and noted in each task.
+    pub(crate) thumbnail: Option<Arc<Thumbnail>>,
     pub(crate) bytes: u64,
 }
 
@@ -62,7 +63,7 @@ impl Trace {
     fn of(image: &Image) -> Self {
         // Handwritten digits are not looked at: they are tens of thousands, and all alike.
         let thumbnail = if image.channels == Channels::Rgb { Thumbnail::of(image) } else { None };
-        Self { hash: content(image), thumbnail, bytes: image.pixels.len() as u64 }
+        Self { hash: content(image), thumbnail: thumbnail.map(Arc::new), bytes: image.pixels.len() as u64 }
     }
 }
 
@@ -122,7 +123,7 @@ impl Ledger {
         if !self.pages().note(usage, sample, None) {
             // Without the lock: other threads go on reading meanwhile.
             let trace = Trace::of(image);
-            self.known().insert(*sample, trace);
+            self.known().insert(*sample, trace.clone());
             self.pages().note(usage, sample, Some(trace));
         }
         // Only now: whoever finds it noted relies on it.
@@ -133,14 +134,14 @@ impl Ledger {
     pub(crate) fn used(&self, usage: Usage, sample: &Sample) -> bool {
         let mut pages = self.pages();
         pages.note(usage, sample, None) || {
-            let trace = self.known().get(sample).copied();
+            let trace = self.known().get(sample).cloned();
             pages.note(usage, sample, trace)
         }
     }
 
     /// Adds what another process noted of an image.
     pub(crate) fn add(&self, usage: Usage, sample: &Sample, trace: Trace, stages: &[&'static str]) {
-        self.known().insert(*sample, trace);
+        self.known().insert(*sample, trace.clone());
         self.pages().add(usage, sample, trace, stages);
     }
 

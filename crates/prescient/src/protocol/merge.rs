@@ -6,6 +6,7 @@ use crate::class::ClassId;
 use crate::data::thumbnail::Thumbnail;
 use crate::data::{Sample, Subset};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What one process read.
 #[derive(Serialize, Deserialize)]
@@ -39,7 +40,7 @@ impl TaskData {
             i: sample.index,
             c: sample.class.0,
             h: trace.hash.to_hex().to_string(),
-            p: trace.thumbnail,
+            p: trace.thumbnail.map(|thumbnail| *thumbnail),
             b: trace.bytes,
             at: at.iter().map(place).collect(),
         };
@@ -58,7 +59,7 @@ impl TaskData {
         }
         for Line { u, s, i, c, h, p, b, at } in pages.lines {
             let hash = blake3::Hash::from_hex(&h).map_err(|error| error.to_string())?;
-            let trace = Trace { hash, thumbnail: p, bytes: b };
+            let trace = Trace { hash, thumbnail: p.map(Arc::new), bytes: b };
             let at: Option<Vec<&'static str>> = at.iter().map(|place| stages.get(*place).copied()).collect();
             let at = at.ok_or("a stage that has not begun")?;
             ledger.add(u, &Sample { subset: s, index: i, class: ClassId(c) }, trace, &at);

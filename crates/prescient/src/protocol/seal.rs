@@ -246,7 +246,7 @@ impl TaskData {
                 class: self.sealed.catalogue().name(sample.class).to_owned(),
                 name: self.name(&sample),
                 hash: hash.to_hex().to_string(),
-                thumbnail,
+                thumbnail: thumbnail.map(|thumbnail| Box::new(*thumbnail)),
                 perceptual_hash: None,
                 bytes,
                 stages: stages.into_iter().map(String::from).collect(),

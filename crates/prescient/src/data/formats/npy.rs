@@ -44,43 +44,68 @@ pub(crate) fn from_npy(bytes: &[u8], classes: Option<&[String]>, path: &Path) ->
 
 /// Reads an array of one or two dimensions of floats or integers.
 pub fn read(bytes: &[u8], path: &Path) -> Result<Matrix, DataError> {
-    let cut = || malformed(path, "a whole .npy file", "one that is cut short".to_owned(), CUT);
-    let wrong = |expected: &str, found: String| malformed(path, expected, found, KIND);
-    let rest =
-        bytes.strip_prefix(b"\x93NUMPY").ok_or_else(|| wrong("a .npy file", "a file of another kind".to_owned()))?;
-    // Version 1 has two bytes for the length of its header, later ones four.
-    let digits = if rest.first().ok_or_else(cut)? == &1 { 2 } else { 4 };
-    let length =
-        rest.get(2..2 + digits).ok_or_else(cut)?.iter().rev().fold(0, |sum, &byte| sum << 8 | usize::from(byte));
-    let header = rest.get(2 + digits..).and_then(|rest| rest.get(..length)).ok_or_else(cut)?;
-    let data = &rest[2 + digits + length..];
-
-    let header = String::from_utf8_lossy(header);
-    let unreadable = || wrong("NumPy's header", "one that cannot be read".to_owned());
-    let number = Number::named(entry(&header, "descr").ok_or_else(unreadable)?)
-        .ok_or_else(|| wrong("floats or integers", format!("`{}`", entry(&header, "descr").unwrap_or_default())))?;
-    let by_column = entry(&header, "fortran_order").ok_or_else(unreadable)? == "True";
-    let shape = shape(entry(&header, "shape").ok_or_else(unreadable)?).ok_or_else(unreadable)?;
-    let [rows, columns] = match shape[..] {
-        [rows] => [rows, 1],
-        [rows, columns] => [rows, columns],
-        _ => return Err(wrong("one or two dimensions", format!("{}", shape.len()))),
-    };
-
-    if rows == 0 || columns == 0 {
-        return Err(wrong("at least one number", format!("{rows} × {columns}")));
-    }
-    let expected = (rows as u128 * columns as u128).saturating_mul(number.bytes as u128);
-    if data.len() as u128 != expected {
-        let expected = format!("{rows} × {columns} numbers, {expected} bytes");
-        return Err(malformed(path, &expected, format!("{}", data.len()), CUT));
-    }
-    let values: Vec<f32> = data.chunks_exact(number.bytes).map(|bytes| number.value(bytes)).collect();
+    let Layout { shape: [rows, columns], start, number, by_column } = Layout::of(bytes, path)?;
+    let values: Vec<f32> = bytes[start..].chunks_exact(number.bytes).map(|bytes| number.value(bytes)).collect();
     let values = match by_column {
         true => (0..rows * columns).map(|at| values[at % columns * rows + at / columns]).collect(),
         false => values,
     };
     Ok(Matrix { shape: [rows, columns], values })
+}
+
+/// Where the numbers of an array are, and what they are.
+pub(crate) struct Layout {
+    /// As in [`Matrix`].
+    pub(crate) shape: [usize; 2],
+    /// The place of the first one.
+    pub(crate) start: usize,
+    number: Number,
+    by_column: bool,
+}
+
+impl Layout {
+    /// What the header says, once as many numbers follow.
+    pub(crate) fn of(bytes: &[u8], path: &Path) -> Result<Self, DataError> {
+        let cut = || malformed(path, "a whole .npy file", "one that is cut short".to_owned(), CUT);
+        let wrong = |expected: &str, found: String| malformed(path, expected, found, KIND);
+        let rest = bytes
+            .strip_prefix(b"\x93NUMPY")
+            .ok_or_else(|| wrong("a .npy file", "a file of another kind".to_owned()))?;
+        // Version 1 has two bytes for the length of its header, later ones four.
+        let digits = if rest.first().ok_or_else(cut)? == &1 { 2 } else { 4 };
+        let length =
+            rest.get(2..2 + digits).ok_or_else(cut)?.iter().rev().fold(0, |sum, &byte| sum << 8 | usize::from(byte));
+        let header = rest.get(2 + digits..).and_then(|rest| rest.get(..length)).ok_or_else(cut)?;
+        let data = &rest[2 + digits + length..];
+
+        let header = String::from_utf8_lossy(header);
+        let unreadable = || wrong("NumPy's header", "one that cannot be read".to_owned());
+        let number = Number::named(entry(&header, "descr").ok_or_else(unreadable)?)
+            .ok_or_else(|| wrong("floats or integers", format!("`{}`", entry(&header, "descr").unwrap_or_default())))?;
+        let by_column = entry(&header, "fortran_order").ok_or_else(unreadable)? == "True";
+        let shape = shape(entry(&header, "shape").ok_or_else(unreadable)?).ok_or_else(unreadable)?;
+        let [rows, columns] = match shape[..] {
+            [rows] => [rows, 1],
+            [rows, columns] => [rows, columns],
+            _ => return Err(wrong("one or two dimensions", format!("{}", shape.len()))),
+        };
+
+        if rows == 0 || columns == 0 {
+            return Err(wrong("at least one number", format!("{rows} × {columns}")));
+        }
+        let expected = (rows as u128 * columns as u128).saturating_mul(number.bytes as u128);
+        if data.len() as u128 != expected {
+            let expected = format!("{rows} × {columns} numbers, {expected} bytes");
+            return Err(malformed(path, &expected, format!("{}", data.len()), CUT));
+        }
+        Ok(Self { shape: [rows, columns], start: bytes.len() - data.len(), number, by_column })
+    }
+
+    /// Whether rows lie in the file as they are used: single precision, the lowest byte first, row by row.
+    pub(crate) fn is_plain(&self) -> bool {
+        let Number { big_endian, kind, bytes } = self.number;
+        (kind, bytes, big_endian, self.by_column) == ('f', 4, false, false)
+    }
 }
 
 const CUT: &str = "the file may be cut short: write it again with `numpy.save`";

@@ -46,7 +46,7 @@ pub(super) fn save(network: &Network, sums: &Sums, folder: &Path) -> Result<(), 
     let width = sums.width() as i64;
     let (mut totals, mut sample, mut classes) = (Vec::new(), Vec::new(), Vec::new());
     for (name, class) in sums.classes() {
-        totals.push(class.sum.shallow_clone());
+        totals.push(class.sum());
         sample.extend(class.sample.values().flatten().copied());
         let hex = |photo: &[u8; 32]| blake3::Hash::from_bytes(*photo).to_hex().to_string();
         classes.push(Class { name: name.clone(), photos: class.count, sample: class.sample.keys().map(hex).collect() });
@@ -105,7 +105,8 @@ pub(super) fn load(network: &mut Network, folder: &Path) -> Result<Sums, RunErro
         let photos: Result<Vec<[u8; 32]>, _> = class.sample.iter().map(photo).collect();
         let photos = photos.map_err(|_| damaged(format!("`{}`: expected digests of photos", class.name)))?;
         let rows = photos.into_iter().zip(sample.by_ref().map(<[f32]>::to_vec)).collect();
-        let total = totals.as_ref().expect("there are classes").get(row as i64).copy();
+        let total = totals.as_ref().expect("there are classes").get(row as i64);
+        let total = Vec::<f64>::try_from(total).map_err(|error| file.damaged(error.to_string()))?;
         let gram = own.as_ref().map(|own| whole(&own.get(row as i64), width));
         if class.photos == 0
             || known.insert(class.name.clone(), ClassSums::from_parts(class.photos, total, rows, gram)).is_some()

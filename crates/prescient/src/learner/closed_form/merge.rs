@@ -45,10 +45,12 @@ pub(super) fn merged(processes: &Processes, part: Sums, classes: &[String]) -> R
     }
     let known = classes.iter().zip(counts).zip(samples).enumerate().filter(|(_, ((_, count), _))| *count > 0.0);
     let known = known.map(|(row, ((name, count), sample))| {
-        (name.clone(), ClassSums::from_parts(count as u64, sums.get(row as i64).copy(), sample, None))
+        let sum = Vec::<f64>::try_from(sums.get(row as i64))?;
+        Ok((name.clone(), ClassSums::from_parts(count as u64, sum, sample, None)))
     });
+    let known: Result<BTreeMap<_, _>, tch::TchError> = known.collect();
     let grams = (0..FOLDS as i64).map(|fold| whole(&grams.get(fold), width as i64)).collect();
-    Ok(Sums::from_parts(width, known.collect(), grams))
+    Ok(Sums::from_parts(width, known?, grams))
 }
 
 /// All that is added up, as one row of numbers.
@@ -56,7 +58,7 @@ fn packed(part: &Sums, classes: &[String]) -> Tensor {
     let width = part.width() as i64;
     let none = || Tensor::zeros([width], (Kind::Double, Device::Cpu));
     let counts: Vec<f64> = classes.iter().map(|name| part.classes().get(name).map_or(0, |c| c.count) as f64).collect();
-    let sum = |name: &String| part.classes().get(name).map_or_else(none, |class| class.sum.shallow_clone());
+    let sum = |name: &String| part.classes().get(name).map_or_else(none, ClassSums::sum);
     let mut pieces = vec![Tensor::from_slice(&counts)];
     pieces.extend(classes.iter().map(sum));
     pieces.extend(part.grams().iter().map(upper));

@@ -46,7 +46,8 @@ use crate::scenario::Task;
 use crate::seeds::Seeds;
 use std::collections::BTreeSet;
 use std::path::Path;
-use tch::Device;
+use std::sync::mpsc::sync_channel;
+use tch::{Device, Tensor};
 
 /// How to learn in closed form. There is little to say: what could be chosen is chosen on photos of seen classes.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,12 +121,29 @@ impl ClosedFormLearner {
         }
         let known = self.features.as_mut().expect("just opened");
         let eye = (&self.network, &self.input);
-        let (features, photos) = known.of(eye, (data, Usage::Learn), samples, observer)?;
         let catalogue = self.sealed.catalogue();
         let name = |sample: &Sample| catalogue.name(sample.class);
-        let photos: Vec<[u8; 32]> = photos.iter().map(|photo| *photo.as_bytes()).collect();
-        let mut own = Sums::new(self.network.width(), false);
-        own.add_all(&samples.iter().map(name).collect::<Vec<_>>(), &features, &photos)?;
+        let width = self.network.width();
+        // Photos are added up while the next ones are looked at; what was added up need not be in memory any more, for a task
+        // may have millions.
+        let own = std::thread::scope(|scope| {
+            let (ready, looked_at) = sync_channel::<(Vec<&str>, Tensor, Vec<[u8; 32]>)>(1);
+            let adding = scope.spawn(move || {
+                let mut own = Sums::new(width, false);
+                let mut added =
+                    looked_at.into_iter().map(|(of, features, photos)| own.add_all(&of, &features, &photos));
+                added.try_for_each(|added| added).map(|()| own)
+            });
+            for samples in samples.chunks(sums::ROWS) {
+                let (features, photos) = known.of(eye, (data, Usage::Learn), samples, observer)?;
+                let photos = photos.iter().map(|photo| *photo.as_bytes()).collect();
+                if ready.send((samples.iter().map(name).collect(), features, photos)).is_err() {
+                    break; // It has failed, and says why.
+                }
+            }
+            drop(ready);
+            adding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })?;
         let classes: BTreeSet<&str> = all.iter().map(name).collect();
         let classes: Vec<String> = classes.into_iter().map(str::to_owned).collect();
         sums.merge(merge::merged(&self.processes, own, &classes)?);

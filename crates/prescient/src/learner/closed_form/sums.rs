@@ -4,6 +4,7 @@
 //! So they can be merged, and what a class added can be taken away again.
 
 use crate::error::LearnError;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use tch::{Kind, Tensor, no_grad};
 
@@ -19,7 +20,7 @@ const SAMPLE_OF_ALL: usize = 20_000;
 pub(super) const FOLDS: usize = 5;
 
 /// Photos whose features are multiplied together.
-const ROWS: usize = 8192;
+pub(super) const ROWS: usize = 8192;
 
 /// The fold of a class.
 pub(super) fn fold(class: &str) -> usize {
@@ -49,8 +50,8 @@ fn gram_of(rows: &Tensor) -> Tensor {
 pub struct ClassSums {
     /// `n_c`: how many photos it has.
     pub count: u64,
-    /// The sum of their features, `[width]`.
-    pub sum: Tensor,
+    /// The sum of their features.
+    sum: Vec<f64>,
     /// A few of their features by the digests of their photos, the smallest first.
     pub sample: BTreeMap<[u8; 32], Vec<f32>>,
     /// The sum of the products of their features with themselves, `[width, width]`, where classes can be forgotten.
@@ -60,7 +61,12 @@ pub struct ClassSums {
 impl ClassSums {
     /// `m_c`: the mean feature, `[width]`.
     pub fn mean(&self) -> Tensor {
-        &self.sum / self.count as f64
+        self.sum() / self.count as f64
+    }
+
+    /// The sum of their features, `[width]`.
+    pub fn sum(&self) -> Tensor {
+        Tensor::from_slice(&self.sum)
     }
 }
 
@@ -85,7 +91,7 @@ impl Sums {
     /// The same once more, to be changed by itself.
     pub(super) fn copied(&self) -> Self {
         let one = |(name, class): (&String, &ClassSums)| {
-            let (sum, gram) = (class.sum.copy(), class.gram.as_ref().map(Tensor::copy));
+            let (sum, gram) = (class.sum.clone(), class.gram.as_ref().map(Tensor::copy));
             (name.clone(), ClassSums { count: class.count, sum, sample: class.sample.clone(), gram })
         };
         Self {
@@ -123,7 +129,7 @@ impl Sums {
         let sample = photos.iter().zip(values.chunks(self.width)).map(|(photo, row)| (*photo, row.to_vec())).collect();
         let one = ClassSums {
             count: photos.len() as u64,
-            sum: rows.sum_dim_intlist([0i64].as_slice(), false, Kind::Double),
+            sum: Vec::<f64>::try_from(rows.sum_dim_intlist([0i64].as_slice(), false, Kind::Double))?,
             sample,
             gram: self.forgettable.then(|| gram.copy()),
         };
@@ -151,28 +157,32 @@ impl Sums {
     }
 
     fn add_some(&mut self, classes: &[&str], features: &Tensor, photos: &[[u8; 32]]) -> Result<(), LearnError> {
-        let rows = features.to_kind(Kind::Double);
         let mut folds: Vec<Vec<i64>> = vec![Vec::new(); FOLDS];
-        let mut numbers: BTreeMap<&str, (i64, u64, usize)> = BTreeMap::new();
-        let mut places = Vec::with_capacity(classes.len());
+        let mut rows: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (row, class) in classes.iter().enumerate() {
-            let next = numbers.len() as i64;
-            let (number, count, fold) = numbers.entry(class).or_insert_with(|| (next, 0, fold(class)));
-            *count += 1;
-            places.push(*number);
-            folds[*fold].push(row as i64);
+            rows.entry(class).or_default().push(row);
         }
-        for (gram, own) in self.grams.iter_mut().zip(folds).filter(|(_, own)| !own.is_empty()) {
-            *gram += gram_of(&rows.index_select(0, &Tensor::from_slice(&own)));
+        for (class, rows) in &rows {
+            folds[fold(class)].extend(rows.iter().map(|&row| row as i64));
         }
-        let sums = Tensor::zeros([numbers.len() as i64, self.width as i64], (Kind::Double, tch::Device::Cpu));
-        let sums = sums.index_add(0, &Tensor::from_slice(&places), &rows);
-        for (class, (number, count, _)) in numbers {
-            let (sum, sample) = (sums.get(number).copy(), BTreeMap::new());
+        for (gram, own) in self.grams.iter_mut().zip(&mut folds).filter(|(_, own)| !own.is_empty()) {
+            own.sort_unstable();
+            *gram += gram_of(&features.index_select(0, &Tensor::from_slice(own)).to_kind(Kind::Double));
+        }
+        let values = Vec::<f32>::try_from(features.to_kind(Kind::Float).contiguous().view([-1]))?;
+        let row = |row: usize| &values[row * self.width..][..self.width];
+        let summed = rows.par_iter().map(|(class, rows)| {
+            let mut sum = vec![0.0; self.width];
+            for &place in rows {
+                sum.iter_mut().zip(row(place)).for_each(|(sum, value)| *sum += f64::from(*value));
+            }
+            (*class, sum)
+        });
+        for (class, sum) in summed.collect::<Vec<_>>() {
+            let (count, sample) = (rows[class].len() as u64, BTreeMap::new());
             self.put(class, ClassSums { count, sum, sample, gram: None });
         }
         let most = self.most();
-        let values = Vec::<f32>::try_from(features.to_kind(Kind::Float).contiguous().view([-1]))?;
         for ((class, photo), row) in classes.iter().zip(photos).zip(values.chunks(self.width)) {
             let sample = &mut self.classes.get_mut(*class).expect("just put there").sample;
             if sample.len() < most || sample.last_key_value().is_some_and(|(last, _)| photo < last) {
@@ -218,7 +228,7 @@ impl Sums {
         let counted: Vec<&ClassSums> =
             self.classes.iter().filter(|(name, _)| Some(fold(name)) != without).map(|(_, class)| class).collect();
         if !counted.is_empty() {
-            let roots: Vec<Tensor> = counted.iter().map(|class| &class.sum / (class.count as f64).sqrt()).collect();
+            let roots: Vec<Tensor> = counted.iter().map(|class| class.sum() / (class.count as f64).sqrt()).collect();
             let roots = Tensor::stack(&roots, 0);
             within -= roots.tr().matmul(&roots);
         }
@@ -240,7 +250,7 @@ impl Sums {
             None => drop(self.classes.insert(name.to_owned(), one)),
             Some(class) => {
                 class.count += one.count;
-                class.sum += one.sum;
+                class.sum.iter_mut().zip(one.sum).for_each(|(sum, more)| *sum += more);
                 class.sample.extend(one.sample);
                 class.gram = class.gram.take().zip(one.gram).map(|(before, more)| before + more);
             }
@@ -278,7 +288,7 @@ impl ClassSums {
     /// From what was written.
     pub(super) fn from_parts(
         count: u64,
-        sum: Tensor,
+        sum: Vec<f64>,
         sample: BTreeMap<[u8; 32], Vec<f32>>,
         gram: Option<Tensor>,
     ) -> Self {
@@ -373,7 +383,7 @@ mod tests {
             for (name, class) in one.classes() {
                 let other = &other.classes()[name];
                 assert_eq!((class.count, &class.sample), (other.count, &other.sample));
-                assert!((&class.sum - &other.sum).abs().max().double_value(&[]) < 1e-9);
+                assert!((class.sum() - other.sum()).abs().max().double_value(&[]) < 1e-9);
             }
         }
     }

@@ -6,7 +6,7 @@
 //! or train-labels.npy  test-labels.npy  its number, from 0, and classes.txt, a class a line
 //! ```
 
-use crate::data::datasets::features::table::{Names, Table};
+use crate::data::datasets::features::table::{Names, Table, Values};
 use crate::data::datasets::features::{Found, fault, named};
 use crate::data::formats::npy;
 use crate::error::DataError;
@@ -22,7 +22,14 @@ pub(crate) fn read(folder: &Path) -> Result<Found, DataError> {
 
 fn side(folder: &Path, side: &'static str, names: Option<&[String]>) -> Result<Table, DataError> {
     let path = folder.join(format!("{side}.npy"));
-    let npy::Matrix { shape: [_, width], values } = matrix(&path)?;
+    let map = Mapped::open(&path).map_err(DataError::io(&path))?;
+    let layout = npy::Layout::of(&map, &path)?;
+    let width = layout.shape[1];
+    // Millions of rows stay where they are.
+    let values = match layout.is_plain() {
+        true => Values::in_file(&path, layout.start)?,
+        false => Values::InMemory(npy::read(&map, &path)?.values),
+    };
     let (texts, numbers) = (folder.join(format!("{side}.txt")), folder.join(format!("{side}-labels.npy")));
     let classes = match (texts.is_file(), names) {
         (true, None) => named::lines(&texts)?,
@@ -36,7 +43,7 @@ fn side(folder: &Path, side: &'static str, names: Option<&[String]>) -> Result<T
             return Err(fault(&path, expected, "neither".to_owned(), crate::data::datasets::features::LAYOUT));
         }
     };
-    Table::new(&path, Names::Side(side), width, values, classes)
+    Table::new(&path, Names::Side(side), [layout.shape[0], width], values, classes)
 }
 
 fn matrix(path: &Path) -> Result<npy::Matrix, DataError> {

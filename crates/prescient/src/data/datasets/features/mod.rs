@@ -91,6 +91,8 @@ pub struct Features {
     test: Side,
     width: usize,
     proposed: Option<Vec<ClassId>>,
+    /// Of every number.
+    digest: blake3::Hash,
 }
 
 struct Side {
@@ -99,7 +101,7 @@ struct Side {
 }
 
 impl Features {
-    /// Reads all of it.
+    /// Reads all of it once. Rows that lie in a file as they are used stay there.
     pub fn open(path: &Path, settings: &FeaturesSettings) -> Result<Self, DataError> {
         let (features, faults) = Self::survey(path, settings)?;
         match faults.into_iter().next() {
@@ -116,7 +118,10 @@ impl Features {
             let hint = "both sides must come from one extractor";
             return Err(fault(test.path(), expected, format!("rows of {}", test.width()), hint));
         }
-        let mut faults: Vec<DataError> = [&train, &test].into_iter().flat_map(Table::not_finite).collect();
+        let mut digest = blake3::Hasher::new();
+        let mut faults = train.not_finite(&mut digest)?;
+        faults.extend(test.not_finite(&mut digest)?);
+        let digest = digest.finalize();
         let listed = match classes {
             Some(listed) => listed,
             None => named::list(train.classes_with(&test), path)?,
@@ -131,7 +136,7 @@ impl Features {
         let proposed = proposed.map(|names| names.iter().filter_map(|name| catalogue.find(name)).collect());
         let (width, side) = (train.width(), |subset, table| Side::new(subset, table, &catalogue));
         let (train, test) = (side(Subset::Train, train), side(Subset::Test, test));
-        Ok((Self { catalogue, train, test, width, proposed }, faults))
+        Ok((Self { catalogue, train, test, width, proposed, digest }, faults))
     }
 
     fn side(&self, subset: Subset) -> &Side {
@@ -187,7 +192,7 @@ impl Dataset for Features {
     }
 
     fn image(&self, sample: &Sample) -> Result<Image, DataError> {
-        Ok(Image::of_features(self.side(sample.subset).table.row(sample.index as usize)))
+        Ok(Image::of_features(&self.side(sample.subset).table.row(sample.index as usize)?))
     }
 
     /// As in `train[12]`, NumPy's way; or the name of the photo a row was computed from.
@@ -218,14 +223,7 @@ impl Dataset for Features {
 
     /// Of every number: the same names with features of another extractor are other data.
     fn digest(&self) -> Option<blake3::Hash> {
-        let mut hasher = blake3::Hasher::new();
-        for side in [&self.train, &self.test] {
-            for row in 0..side.table.rows() {
-                let bytes: Vec<u8> = side.table.row(row).iter().flat_map(|value| value.to_le_bytes()).collect();
-                hasher.update(&bytes);
-            }
-        }
-        Some(hasher.finalize())
+        Some(self.digest)
     }
 }
 

@@ -2,7 +2,11 @@
 
 use crate::data::datasets::features::fault;
 use crate::error::DataError;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// So many rows of a kind are named one by one.
@@ -15,9 +19,36 @@ pub(crate) struct Table {
     /// `train` or `test`, or the photo of each row.
     names: Names,
     width: usize,
-    /// Row by row.
-    values: Vec<f32>,
+    values: Values,
     classes: Vec<String>,
+}
+
+/// The numbers of all rows, row by row.
+pub(crate) enum Values {
+    /// In memory.
+    InMemory(Vec<f32>),
+    /// In a file, from this place on, four bytes a number, the lowest first: a row is read when it is asked for.
+    InFile(File, u64),
+}
+
+impl Values {
+    /// Those of a file, from the place `start` on.
+    pub(crate) fn in_file(path: &Path, start: usize) -> Result<Self, DataError> {
+        Ok(Self::InFile(File::open(path).map_err(DataError::io(path))?, start as u64))
+    }
+
+    /// Some of them.
+    fn read(&self, start: usize, count: usize) -> io::Result<Cow<'_, [f32]>> {
+        match self {
+            Self::InMemory(values) => Ok(Cow::Borrowed(&values[start..][..count])),
+            Self::InFile(file, first) => {
+                let mut bytes = vec![0; count * 4];
+                file.read_exact_at(&mut bytes, first + start as u64 * 4)?;
+                let numbers = bytes.chunks_exact(4).map(|n| f32::from_le_bytes(n.try_into().expect("four bytes")));
+                Ok(Cow::Owned(numbers.collect()))
+            }
+        }
+    }
 }
 
 /// What rows are called.
@@ -29,15 +60,14 @@ pub(crate) enum Names {
 }
 
 impl Table {
-    /// Rows of `width` numbers, one after the other, and the class of each.
+    /// So many rows of `width` numbers, one after the other, and the class of each.
     pub(crate) fn new(
         path: &Path,
         names: Names,
-        width: usize,
-        values: Vec<f32>,
+        [rows, width]: [usize; 2],
+        values: Values,
         classes: Vec<String>,
     ) -> Result<Self, DataError> {
-        let rows = values.len() / width.max(1);
         if rows == 0 || rows > u32::MAX as usize || width > u32::MAX as usize / 4 {
             return Err(fault(
                 path,
@@ -66,8 +96,8 @@ impl Table {
         self.classes.len()
     }
 
-    pub(crate) fn row(&self, row: usize) -> &[f32] {
-        &self.values[row * self.width..][..self.width]
+    pub(crate) fn row(&self, row: usize) -> Result<Cow<'_, [f32]>, DataError> {
+        self.values.read(row * self.width, self.width).map_err(DataError::io(&self.path))
     }
 
     pub(crate) fn class(&self, row: usize) -> &str {
@@ -87,19 +117,22 @@ impl Table {
         all.into_iter().cloned().collect()
     }
 
-    /// A fault for each row with something that is no number, the first of them by name.
-    pub(crate) fn not_finite(&self) -> Vec<DataError> {
-        let places = (0..self.rows()).filter_map(|row| {
-            let column = self.row(row).iter().position(|value| !value.is_finite())?;
-            Some((row, column))
-        });
+    /// A fault for each row with something that is no number, the first of them by name. All numbers go into `digest`.
+    pub(crate) fn not_finite(&self, digest: &mut blake3::Hasher) -> Result<Vec<DataError>, DataError> {
         let hint =
             "the extractor may have overflowed (half precision?): compute the row again, or leave it out of the file";
-        let told = |(row, column): (usize, usize)| {
-            let found = format!("{} in row {row}, column {column}, counted from 0", self.row(row)[column]);
-            fault(&self.path, "finite numbers".to_owned(), found, hint)
-        };
-        places.take(NAMED).map(told).collect()
+        let mut faults = Vec::new();
+        for row in 0..self.rows() {
+            let numbers = self.row(row)?;
+            let bytes: Vec<u8> = numbers.iter().flat_map(|value| value.to_le_bytes()).collect();
+            digest.update(&bytes);
+            let Some(column) = numbers.iter().position(|value| !value.is_finite()) else { continue };
+            if faults.len() < NAMED {
+                let found = format!("{} in row {row}, column {column}, counted from 0", numbers[column]);
+                faults.push(fault(&self.path, "finite numbers".to_owned(), found, hint));
+            }
+        }
+        Ok(faults)
     }
 
     /// A fault for each of `classes` that has no row on this side.

@@ -6,7 +6,7 @@
 //! classes                            in the file's metadata, a class a line; else `classes.txt` beside the file
 //! ```
 
-use crate::data::datasets::features::table::{Names, Table};
+use crate::data::datasets::features::table::{Names, Table, Values};
 use crate::data::datasets::features::{Found, fault, named};
 use crate::error::DataError;
 use mapped::Mapped;
@@ -51,7 +51,8 @@ fn side(tensors: &SafeTensors<'_>, side: &'static str, names: &[String], path: &
     };
     let values: Vec<f32> = numbers(&features, path)?.into_iter().map(|value| value as f32).collect();
     let classes = named::numbered(&numbers(&labels, path)?, 0, names, path)?;
-    Table::new(path, Names::Side(side), width, values, classes)
+    let shape = [values.len() / width.max(1), width];
+    Table::new(path, Names::Side(side), shape, Values::InMemory(values), classes)
 }
 
 /// The numbers of a tensor, row by row.

@@ -9,7 +9,7 @@
 //! (`test_seen_loc`). Their unseen classes are there to be asked about alone; here they arrive one day, so each is dealt
 //! out by the seed, four fifths to learn from. No row is on both sides.
 
-use crate::data::datasets::features::table::{Names, Table};
+use crate::data::datasets::features::table::{Names, Table, Values};
 use crate::data::datasets::features::{Found, fault, named};
 use crate::data::datasets::shares::{SPLIT_SEED, four_fifths};
 use crate::data::formats::mat::{self, Value};
@@ -55,8 +55,9 @@ pub(crate) fn read(folder: &Path) -> Result<Found, DataError> {
     let table = |mut rows: Vec<usize>| {
         rows.sort_unstable();
         let numbers = rows.iter().flat_map(|&row| &values[row * width..][..width]).copied().collect();
+        let (shape, numbers) = ([rows.len(), width], Values::InMemory(numbers));
         let of = |texts: &[String]| rows.iter().map(|&row| texts[row].clone()).collect();
-        Table::new(&features, Names::Photos(of(&files)), width, numbers, of(&classes))
+        Table::new(&features, Names::Photos(of(&files)), shape, numbers, of(&classes))
     };
     let [train, test] = sides.map(table);
     let attributes = Some(splits.path.clone());
