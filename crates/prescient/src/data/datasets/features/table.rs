@@ -1,6 +1,7 @@
 //! The rows of one side, with the class and the name of each.
 
 use crate::data::datasets::features::fault;
+use crate::disk;
 use crate::error::DataError;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -34,7 +35,8 @@ pub(crate) enum Values {
 impl Values {
     /// Those of a file, from the place `start` on.
     pub(crate) fn in_file(path: &Path, start: usize) -> Result<Self, DataError> {
-        Ok(Self::InFile(File::open(path).map_err(DataError::io(path))?, start as u64))
+        let (file, _) = disk::open(path).map_err(DataError::io(path))?;
+        Ok(Self::InFile(file, start as u64))
     }
 
     /// Some of them.
