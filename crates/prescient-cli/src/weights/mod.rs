@@ -87,7 +87,7 @@ impl List {
                 false => format!("not here: prescient weights get {name}"),
             };
             text.push_str(&format!(
-                "{name:<14}  {}\n{:<14}  {size}, {}; {place}\n",
+                "{name:<18}  {}\n{:<18}  {size}, {}; {place}\n",
                 weights.about, "", weights.licence
             ));
         }

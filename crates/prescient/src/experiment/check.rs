@@ -43,7 +43,8 @@ fn check_pretrained(extractor: &ExtractorKind) -> Result<(), RecipeError> {
         }
         ExtractorKind::ResNet18(crate::extractor::ResNet18 { weights: None, freeze: Some(true), .. })
         | ExtractorKind::ResNet50(crate::extractor::ResNet50 { weights: None, freeze: Some(true) })
-        | ExtractorKind::MobileNetV2(crate::extractor::MobileNetV2 { weights: None, freeze: Some(true) }) => {
+        | ExtractorKind::MobileNetV2(crate::extractor::MobileNetV2 { weights: None, freeze: Some(true) })
+        | ExtractorKind::EfficientNetLite0(crate::extractor::EfficientNetLite0 { weights: None, freeze: Some(true) }) => {
             wrong(&key("freeze"), true, "weights beside it: `weights = \"imagenet\"`, or a file")
         }
         _ => Ok(()),

@@ -63,9 +63,10 @@ const EPOCHS: i64 = 100_000;
 const MANY: i64 = 1 << 20;
 const NOT_NEGATIVE: Allowed = Number(Included(0.0), Unbounded);
 const POSITIVE: Allowed = Number(Excluded(0.0), Unbounded);
-const EXTRACTORS: &[&str] = &["resnet18", "resnet50", "mobilenet-v2", "torchscript", "small-cnn", "mlp", "identity"];
-/// Extractors that torchvision has weights for.
-const PRETRAINED: &[&str] = &["resnet18", "resnet50", "mobilenet-v2"];
+const EXTRACTORS: &[&str] =
+    &["resnet18", "resnet50", "mobilenet-v2", "efficientnet-lite0", "torchscript", "small-cnn", "mlp", "identity"];
+/// Extractors with published weights.
+const PRETRAINED: &[&str] = &["resnet18", "resnet50", "mobilenet-v2", "efficientnet-lite0"];
 const FORMS: &[&str] = &["nca", "scaled-margin", "scaled-margin-unhinged", "reference", "cross-entropy"];
 
 /// The tables that say how the Ghost learner learns.

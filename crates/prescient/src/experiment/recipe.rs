@@ -310,7 +310,7 @@ mod tests {
         );
         assert_eq!(
             says("[model]\nextractor = { kind = \"vit\" }\n"),
-            "`recipe.toml`, line 2: `model.extractor.kind` is `vit`; expected `resnet18`, `resnet50`, `mobilenet-v2`, `torchscript`, `small-cnn`, `mlp` or `identity`"
+            "`recipe.toml`, line 2: `model.extractor.kind` is `vit`; expected `resnet18`, `resnet50`, `mobilenet-v2`, `efficientnet-lite0`, `torchscript`, `small-cnn`, `mlp` or `identity`"
         );
         for (text, part) in [
             ("[data]\nkind = \"imagenet\"\n", "line 2: `data.kind` is `imagenet`; expected `synthetic`, `mnist`"),

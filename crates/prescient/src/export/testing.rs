@@ -3,7 +3,9 @@
 use crate::class::Slot;
 use crate::data::{Channels, Image, Normalization};
 use crate::engine::{Compute, Precision, with_seed};
-use crate::extractor::{ExtractorKind, Identity, Mlp, MobileNetV2, Network, ResNet18, ResNet50, SmallCnn, Stem};
+use crate::extractor::{
+    EfficientNetLite0, ExtractorKind, Identity, Mlp, MobileNetV2, Network, ResNet18, ResNet50, SmallCnn, Stem,
+};
 use crate::predictor::{About, Calibration, Gaussian, Head, HeadKind, Input, Novelty, Predictor};
 use tch::{Device, Kind, Tensor, no_grad};
 
@@ -16,6 +18,7 @@ pub(crate) fn kinds() -> Vec<(&'static str, ExtractorKind, Channels)> {
     let cnn = ExtractorKind::SmallCnn(SmallCnn { features: 6, width: 4 });
     vec![
         ("mobilenet-v2", ExtractorKind::MobileNetV2(MobileNetV2::default()), Channels::Rgb),
+        ("efficientnet-lite0", ExtractorKind::EfficientNetLite0(EfficientNetLite0::default()), Channels::Rgb),
         ("resnet18 imagenet", resnet(Stem::Imagenet, true), Channels::Rgb),
         ("resnet18 small", resnet(Stem::Small, false), Channels::Rgb),
         ("resnet18 small, grey", resnet(Stem::Small, false), Channels::Grey),

@@ -26,13 +26,33 @@ pub struct MobileNetV2 {
     pub freeze: Option<bool>,
 }
 
-/// `t`, channels, blocks and the stride of the first: Table 2 of its paper.
-const STAGES: [(i64, i64, usize, i64); 7] =
-    [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)];
+/// Blocks of one kind: `t`, the side of a window, channels, how many blocks, and the stride of the first.
+pub(crate) type Stage = (i64, i64, i64, usize, i64);
+
+/// Table 2 of its paper.
+const STAGES: [Stage; 7] = [
+    (1, 3, 16, 1, 1),
+    (6, 3, 24, 2, 2),
+    (6, 3, 32, 3, 2),
+    (6, 3, 64, 4, 2),
+    (6, 3, 96, 3, 1),
+    (6, 3, 160, 3, 2),
+    (6, 3, 320, 1, 1),
+];
 const FIRST: i64 = 32;
 const LAST: i64 = 1280;
 /// After which blocks POD compares maps: the last of each resolution, as with a ResNet.
 const COMPARED: [usize; 4] = [3, 6, 13, 17];
+
+/// Which of the network's convolutions, blocks counted from 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    First,
+    Expand(usize),
+    Each(usize),
+    Project(usize),
+    Last,
+}
 
 /// A block; `C` is a convolution with its norm, or both in one.
 #[derive(Debug)]
@@ -49,6 +69,8 @@ pub(crate) struct Net<C = ConvNorm> {
     first: C,
     blocks: Vec<Block<C>>,
     last: C,
+    /// After which blocks maps are compared.
+    compared: [usize; 4],
     /// The numbers that the convolutions take, where they are fixed.
     kind: Option<Kind>,
 }
@@ -86,34 +108,53 @@ impl Convolve for Folded {
 impl Net {
     pub(crate) fn new(path: &Path<'_>, channels: i64) -> Self {
         let features = path / "features";
-        // A convolution with its norm in a sequence: `N.0` and `N.1`.
+        // A convolution with its norm in a sequence: `N.0` and `N.1`; the last two of a block follow each other.
         let pair = |at: Path<'_>, shape: Shape| ConvNorm::new(&at / "0", &at / "1", shape);
+        let blocks: usize = STAGES.iter().map(|stage| stage.3).sum();
+        Self::of(&STAGES, COMPARED, channels, |place, shape| {
+            let inside = |block: usize| &(&features / block.to_string()) / "conv";
+            // Only the first block does not expand.
+            let next = |block: usize| if block == 1 { 0 } else { 1 };
+            match place {
+                Place::First => pair(&features / "0", shape),
+                Place::Expand(block) => pair(&inside(block) / "0", shape),
+                Place::Each(block) => pair(&inside(block) / next(block).to_string(), shape),
+                Place::Project(block) => {
+                    let (path, next) = (inside(block), next(block) + 1);
+                    ConvNorm::new(&path / next.to_string(), &path / (next + 1).to_string(), shape)
+                }
+                Place::Last => pair(&features / (blocks + 1).to_string(), shape),
+            }
+        })
+    }
+
+    /// A network of such blocks; `convolution` knows the names of the weights.
+    pub(crate) fn of(
+        stages: &[Stage],
+        compared: [usize; 4],
+        channels: i64,
+        convolution: impl Fn(Place, Shape) -> ConvNorm,
+    ) -> Self {
         let plain = |from, to, kernel, stride| Shape { from, to, kernel, stride, groups: 1 };
-        let first = pair(&features / "0", plain(channels, FIRST, 3, 2));
+        let first = convolution(Place::First, plain(channels, FIRST, 3, 2));
         let (mut from, mut blocks) = (FIRST, Vec::new());
-        for (expansion, to, count, stride) in STAGES {
+        for &(expansion, kernel, to, count, stride) in stages {
             for number in 0..count {
-                let stride = if number == 0 { stride } else { 1 };
+                let (block, stride) = (blocks.len() + 1, if number == 0 { stride } else { 1 });
                 let inner = from * expansion;
-                let path = &(&features / (blocks.len() + 1).to_string()) / "conv";
-                let expand = (expansion != 1).then(|| pair(&path / "0", plain(from, inner, 1, 1)));
-                let next = usize::from(expand.is_some());
-                let each = Shape { groups: inner, ..plain(inner, inner, 3, stride) };
+                let each = Shape { groups: inner, ..plain(inner, inner, kernel, stride) };
+                let expand = (expansion != 1).then(|| convolution(Place::Expand(block), plain(from, inner, 1, 1)));
                 blocks.push(Block {
                     expand,
-                    each: pair(&path / next.to_string(), each),
-                    project: ConvNorm::new(
-                        &path / (next + 1).to_string(),
-                        &path / (next + 2).to_string(),
-                        plain(inner, to, 1, 1),
-                    ),
+                    each: convolution(Place::Each(block), each),
+                    project: convolution(Place::Project(block), plain(inner, to, 1, 1)),
                     around: stride == 1 && from == to,
                 });
                 from = to;
             }
         }
-        let last = pair(&features / (blocks.len() + 1).to_string(), plain(from, LAST, 1, 1));
-        Self { first, blocks, last, kind: None }
+        let last = convolution(Place::Last, plain(from, LAST, 1, 1));
+        Self { first, blocks, last, compared, kind: None }
     }
 }
 
@@ -129,10 +170,10 @@ impl<C: Convolve> Net<C> {
     fn forward(&self, images: &Tensor, train: bool) -> Representation {
         let images = self.kind.map_or_else(|| images.shallow_clone(), |kind| images.to_kind(kind));
         let mut x = self.first.convolve_relu6(&images, train);
-        let mut stages = Vec::with_capacity(COMPARED.len());
+        let mut stages = Vec::with_capacity(self.compared.len());
         for (number, block) in (1..).zip(&self.blocks) {
             x = block.forward(&x, train);
-            if COMPARED.contains(&number) {
+            if self.compared.contains(&number) {
                 stages.push(x.shallow_clone());
             }
         }
@@ -176,6 +217,7 @@ impl Extractor for Net {
                 first: self.first.folded(kind),
                 blocks: self.blocks.iter().map(block).collect(),
                 last: self.last.folded(kind),
+                compared: self.compared,
                 kind: Some(kind),
             }) as Box<dyn Extractor>
         }))
@@ -200,6 +242,7 @@ impl Extractor for Net<Folded> {
             around: block.around,
         };
         let blocks = self.blocks.iter().map(block).collect();
-        Some(Box::new(Self { first: self.first.shared(), blocks, last: self.last.shared(), kind: self.kind }))
+        let (first, last) = (self.first.shared(), self.last.shared());
+        Some(Box::new(Self { first, blocks, last, compared: self.compared, kind: self.kind }))
     }
 }

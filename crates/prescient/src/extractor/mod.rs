@@ -1,6 +1,7 @@
 //! The feature extractor `f`.
 
 mod convolution;
+mod efficientnet_lite;
 pub mod feature_cache;
 pub(crate) mod feature_file;
 mod folded;
@@ -17,6 +18,7 @@ mod side_by_side;
 mod small_cnn;
 mod torchscript;
 
+pub use efficientnet_lite::EfficientNetLite0;
 pub use feature_cache::FeatureCache;
 pub use mlp::Mlp;
 pub use mobilenet::MobileNetV2;
@@ -84,6 +86,9 @@ pub enum ExtractorKind {
     /// torchvision's, small and quick; meant to be pretrained.
     #[serde(rename = "mobilenet-v2")]
     MobileNetV2(MobileNetV2),
+    /// The same with better blocks; meant to be pretrained.
+    #[serde(rename = "efficientnet-lite0")]
+    EfficientNetLite0(EfficientNetLite0),
     /// Any network that was exported as TorchScript.
     #[serde(rename = "torchscript")]
     TorchScript(TorchScript),
@@ -113,6 +118,7 @@ impl ExtractorKind {
             ExtractorKind::ResNet18(_) => "resnet18",
             ExtractorKind::ResNet50(_) => "resnet50",
             ExtractorKind::MobileNetV2(_) => "mobilenet-v2",
+            ExtractorKind::EfficientNetLite0(_) => "efficientnet-lite0",
             ExtractorKind::TorchScript(_) => "torchscript",
             ExtractorKind::SmallCnn(_) => "small-cnn",
             ExtractorKind::Mlp(_) => "mlp",
@@ -149,6 +155,7 @@ impl ExtractorKind {
             ExtractorKind::Mlp(Mlp { features, width }) => f64::from(*width) * (size + f64::from(*features)),
             ExtractorKind::ResNet50(_)
             | ExtractorKind::MobileNetV2(_)
+            | ExtractorKind::EfficientNetLite0(_)
             | ExtractorKind::TorchScript(_)
             | ExtractorKind::Identity(_) => 0.0,
         };
@@ -165,6 +172,7 @@ impl ExtractorKind {
             ExtractorKind::ResNet18(settings) => Box::new(resnet::Net::new(path, settings.clone(), channels)),
             ExtractorKind::ResNet50(_) => Box::new(resnet50::Net::new(path, channels)),
             ExtractorKind::MobileNetV2(_) => Box::new(mobilenet::Net::new(path, channels)),
+            ExtractorKind::EfficientNetLite0(_) => Box::new(efficientnet_lite::net(path, channels)),
             ExtractorKind::TorchScript(_) => Box::new(torchscript::Net::empty()),
             ExtractorKind::SmallCnn(settings) => Box::new(small_cnn::Net::new(path, *settings, channels, size)),
             ExtractorKind::Mlp(settings) => Box::new(mlp::Net::new(path, *settings, size)),

@@ -2,7 +2,7 @@
 
 use crate::data::{Normalization, resolve};
 use crate::error::WeightsError;
-use crate::extractor::ExtractorKind;
+use crate::extractor::{ExtractorKind, efficientnet_lite};
 use crate::weights::{self, Stored};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,6 +28,10 @@ pub const IMAGENET: PretrainedInput = PretrainedInput {
     normalization: Normalization { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
 };
 
+/// The same where a pixel of 0 to 255 becomes (pixel − 127) / 128.
+pub(super) const TENSORFLOW: PretrainedInput =
+    PretrainedInput { size: 224, normalization: Normalization { mean: [127.0 / 255.0; 3], std: [128.0 / 255.0; 3] } };
+
 /// Which weights a run began with: its record names them, for they may have met the classes that are to come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +49,7 @@ impl ExtractorKind {
             ExtractorKind::ResNet18(settings) => settings.weights.as_deref(),
             ExtractorKind::ResNet50(settings) => settings.weights.as_deref(),
             ExtractorKind::MobileNetV2(settings) => settings.weights.as_deref(),
+            ExtractorKind::EfficientNetLite0(settings) => settings.weights.as_deref(),
             _ => None,
         }
     }
@@ -60,6 +65,7 @@ impl ExtractorKind {
             ExtractorKind::ResNet18(settings) => settings.freeze,
             ExtractorKind::ResNet50(settings) => settings.freeze,
             ExtractorKind::MobileNetV2(settings) => settings.freeze,
+            ExtractorKind::EfficientNetLite0(settings) => settings.freeze,
             _ => None,
         };
         self.is_pretrained() && freeze.unwrap_or(true)
@@ -69,6 +75,7 @@ impl ExtractorKind {
     pub fn input(&self) -> Option<PretrainedInput> {
         match self {
             ExtractorKind::TorchScript(settings) => Some(settings.input()),
+            ExtractorKind::EfficientNetLite0(settings) => settings.weights.as_ref().map(|_| TENSORFLOW),
             kind => kind.weights().map(|_| IMAGENET),
         }
     }
@@ -105,7 +112,11 @@ impl ExtractorKind {
             return Ok(());
         }
         let Some((path, _)) = self.source()? else { return Ok(()) };
-        let stored = weights::read(&path)?;
+        let mut stored = weights::read(&path)?;
+        if let ExtractorKind::EfficientNetLite0(_) = self {
+            let shapes = variables.iter().map(|(name, variable)| (name.clone(), variable.size())).collect();
+            stored = efficientnet_lite::adapted(stored, &shapes);
+        }
         let differences = differences(&variables, &stored);
         if let [first, ..] = differences.as_slice() {
             let more = match differences.len() {
@@ -123,9 +134,9 @@ impl ExtractorKind {
     }
 }
 
-/// Parts of torchvision's networks that give answers for ImageNet's classes, and counters: a feature needs neither.
+/// Parts of networks that give answers for ImageNet's classes, and counters: a feature needs neither.
 fn needless(name: &str) -> bool {
-    name.starts_with("classifier.") || name.starts_with("fc.") || name.ends_with("num_batches_tracked")
+    ["classifier.", "fc.", "_fc."].iter().any(|part| name.starts_with(part)) || name.ends_with("num_batches_tracked")
 }
 
 /// What keeps tensors of a file from being a network's weights.

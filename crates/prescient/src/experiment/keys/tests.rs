@@ -38,6 +38,7 @@ const TABLES: &[(&str, &[&str])] = &[
             "kind='resnet18'",
             "kind='resnet50'",
             "kind='mobilenet-v2'",
+            "kind='efficientnet-lite0'",
             "kind='torchscript'\npath='x'",
             "kind='small-cnn'",
             "kind='mlp'",
