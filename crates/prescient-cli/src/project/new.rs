@@ -54,7 +54,7 @@ enum Extractor {
     /// Small and quick, features of 1,280 numbers
     #[value(name = "mobilenet-v2")]
     MobileNetV2,
-    /// As quick and as small, and a little better
+    /// As small, and a little better
     #[value(name = "efficientnet-lite0")]
     EfficientNetLite0,
     /// Features of 512 numbers

@@ -109,13 +109,13 @@ impl Check {
         let (mut text, mut documents, mut damaged) = (String::new(), Vec::new(), None);
         for name in names {
             if all && !is_here(name)? {
-                text.push_str(&format!("{name:<14} not here\n"));
+                text.push_str(&format!("{name:<18} not here\n"));
                 documents.push(json!({ "name": name, "here": false }));
                 continue;
             }
             match find(name) {
                 Ok(found) => {
-                    text.push_str(&format!("{name:<14} whole, SHA-256 {}\n", found.digest));
+                    text.push_str(&format!("{name:<18} whole, SHA-256 {}\n", found.digest));
                     documents.push(json!({ "name": name, "here": true, "sha256": found.digest }));
                 }
                 Err(error) => {

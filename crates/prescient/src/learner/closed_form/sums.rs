@@ -173,14 +173,13 @@ impl Sums {
         let row = |row: usize| &values[row * self.width..][..self.width];
         let summed = rows.par_iter().map(|(class, rows)| {
             let mut sum = vec![0.0; self.width];
-            for &place in rows {
-                sum.iter_mut().zip(row(place)).for_each(|(sum, value)| *sum += f64::from(*value));
-            }
+            let values = rows.iter().flat_map(|&place| row(place).iter().enumerate());
+            values.for_each(|(column, value)| sum[column] += f64::from(*value));
             (*class, sum)
         });
         for (class, sum) in summed.collect::<Vec<_>>() {
-            let (count, sample) = (rows[class].len() as u64, BTreeMap::new());
-            self.put(class, ClassSums { count, sum, sample, gram: None });
+            let count = rows[class].len() as u64;
+            self.put(class, ClassSums { count, sum, sample: BTreeMap::new(), gram: None });
         }
         let most = self.most();
         for ((class, photo), row) in classes.iter().zip(photos).zip(values.chunks(self.width)) {
