@@ -58,7 +58,7 @@ fn the_list_says_what_there_is_and_what_is_here() {
     let list = says(weights(folder.path(), &["list"]));
     assert!(list.contains(&format!("in {}", here.parent().unwrap().display())), "{list}");
     let empty = tempfile::tempdir().unwrap();
-    assert!(says(weights(empty.path(), &["check"])).contains("mobilenet-v2   not here"));
+    assert!(says(weights(empty.path(), &["check"])).contains("mobilenet-v2       not here"));
 }
 
 /// Neither the publisher nor the package can be reached: which files to fetch elsewhere, and where to put them.
