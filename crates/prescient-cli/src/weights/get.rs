@@ -76,7 +76,7 @@ fn published(weights: &'static Weights, folder: &Path, from: &[String]) -> Resul
     let mut before = 0;
     for file in weights.files {
         bar.set_message(file.name);
-        let (above, name) = file.url.rsplit_once('/').unwrap_or(("", file.url));
+        let (above, name) = file.url.rsplit_once('/').unwrap_or(("", file.name));
         let mirrors = if from.is_empty() { vec![above.to_owned()] } else { from.to_vec() };
         let remote = Remote { name, bytes: file.bytes, sha256: file.sha256 };
         fetch(&remote, &mirrors, folder, &mut |bytes| bar.set_position(before + bytes)).map_err(|error| {
