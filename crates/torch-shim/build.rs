@@ -17,6 +17,9 @@ fn main() {
     println!("cargo:rustc-link-arg=-Wl,-rpath,{lib}");
 
     let include = include_folder(Path::new(&lib));
+    // For the test that builds a program of its own.
+    println!("cargo:rustc-env=SHIM_LIB={lib}");
+    println!("cargo:rustc-env=SHIM_INCLUDE={}", include.display());
     cc::Build::new()
         .cpp(true)
         .pic(true)
