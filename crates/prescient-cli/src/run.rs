@@ -7,10 +7,10 @@ use crate::progress::Progress;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use prescient::data::Source;
-use prescient::data::check::{Kind, check_photos};
+use prescient::data::check::{Kind, QuickCheck, check_photos};
 use prescient::engine::Processes;
 use prescient::error::{DataError, Result};
-use prescient::experiment::{Experiment, Recipe, Record, RunFolder, names_learner, overridden, recipes};
+use prescient::experiment::{Experiment, PhotoDigests, Recipe, Record, RunFolder, names_learner, overridden, recipes};
 use prescient::report;
 use std::path::{Path, PathBuf};
 
@@ -54,8 +54,8 @@ pub(super) struct Run {
     #[arg(long, value_name = "DIR", conflicts_with = "recipe")]
     resume: Option<PathBuf>,
 
-    /// Begin without reading every photo once to see that all are whole and none is on both sides
-    #[arg(long, conflicts_with = "resume")]
+    /// Begin, or go on, without reading every photo once: whether it is whole, on one side alone, and the one the run began with
+    #[arg(long)]
     no_check: bool,
 
     /// Stop after this task; `--resume` goes on from there
@@ -85,6 +85,9 @@ impl Run {
         let mut progress = Progress::new();
         let (done, out) = match &self.resume {
             Some(folder) => {
+                if !self.no_check {
+                    self.check_again(folder)?;
+                }
                 let stop_after = self.stop_after();
                 let done = Experiment::resume_among(processes, folder, &self.sets, device, stop_after, &mut progress);
                 (done, folder.clone())
@@ -94,9 +97,10 @@ impl Run {
                 let out = self.out.clone().unwrap_or_else(|| default_out(&path, recipe.seed));
                 let source = recipe.data.source.clone();
                 self.say_what_is_trained(&recipe)?;
-                let experiment = Experiment::new(recipe, device)?.among(processes.clone())?;
+                let mut experiment = Experiment::new(recipe, device)?.among(processes.clone())?;
                 if !self.no_check {
-                    check(&source, experiment.uses_class_information())?;
+                    let uses_columns = experiment.uses_class_information();
+                    experiment = experiment.with_photos(check(&source, Some(uses_columns))?);
                 }
                 (experiment.run(&out, self.stop_after(), &mut progress), out)
             }
@@ -117,6 +121,17 @@ impl Run {
                 Experiment::new(recipe, device)?.among(processes.clone())?.help(self.stop_after(), &mut helper)
             }
         }
+    }
+
+    /// Whether the photos of a run are still those it began with, those that no task has read yet among them.
+    fn check_again(&self, folder: &Path) -> Result<()> {
+        let run = RunFolder::to_go_on(folder)?;
+        let photos = run.photos()?;
+        if photos.is_empty() {
+            return Ok(());
+        }
+        let recipe = overridden(&Record::read(&run.record())?.start.recipe, &run.recipe(), &self.sets)?;
+        Ok(photos.check(&check(&recipe.data.source, None)?)?)
     }
 
     /// Training a network from scratch takes hours, and whoever has photos and no wish in this matter hardly means it.
@@ -152,12 +167,13 @@ impl Run {
     }
 }
 
-/// A bad photo is told now, with all others, and not when a task is half done.
-fn check(source: &Source, uses_columns: bool) -> Result<()> {
+/// A bad photo is told now, with all others, and not when a task is half done. What is worth knowing of good ones is told where
+/// a run begins, and of columns where it `uses_columns`.
+fn check(source: &Source, uses_columns: Option<bool>) -> Result<PhotoDigests> {
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} photos checked  {eta:>4} left")
         .expect("a template of known keys");
     let bar = ProgressBar::new(0).with_style(style);
-    let checkup = check_photos(source, &|_, of| {
+    let QuickCheck { checkup, digests } = check_photos(source, &|_, of| {
         bar.set_length(of as u64);
         bar.inc(1);
     });
@@ -165,9 +181,10 @@ fn check(source: &Source, uses_columns: bool) -> Result<()> {
     match DataError::try_from(checkup) {
         Ok(error) => Err(error.into()),
         Err(checkup) => {
-            let told = checkup.findings.iter().filter(|finding| uses_columns || finding.kind != Kind::Column);
+            let is_told = |kind| uses_columns.is_some_and(|uses_columns| uses_columns || kind != Kind::Column);
+            let told = checkup.findings.iter().filter(|finding| is_told(finding.kind));
             told.for_each(|finding| output::tell(&format!("note: {}", finding.what)));
-            Ok(())
+            Ok(PhotoDigests::new(digests))
         }
     }
 }

@@ -381,6 +381,40 @@ fn a_photo_of_a_later_task_that_does_not_decode_leaves_the_finished_tasks() {
     assert!(!place.path("out/tasks/02").exists() && !place.path("out/tasks/02.tmp").exists());
 }
 
+/// Photos that no further task would read: one of a class that was learned, of which another was kept, and one to test on that
+/// looks as before; and one of a class that is still to come.
+#[test]
+fn a_photo_that_is_replaced_before_a_run_goes_on() {
+    let place = Place::new();
+    photos(&place);
+    let run = |arguments: &[&str]| {
+        let mut command = Command::cargo_bin("prescient").unwrap();
+        let output = command.current_dir(place.folder.path()).args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let first =
+        ["run", "r.toml", "--out", "run", "--device", "cpu", "--stop-after", "1", "--set", "memory.per_class=1"];
+    assert_eq!(run(&first).0, Some(0));
+    let resume = ["run", "--resume", "run", "--device", "cpu"];
+    for name in ["train/ant/0.png", "train/ant/1.png", "train/cat/1.png"] {
+        let photo = place.path(&format!("photos/{name}"));
+        let before = std::fs::read(&photo).unwrap();
+        common::patch(20, 16, [9, 99, 199]).write_png(&photo).unwrap();
+        place.refuses(&resume, &[&format!("1 photos of this run have changed since it began: `{name}`"), "hint: "]);
+        std::fs::write(&photo, before).unwrap();
+    }
+    let list = place.path("run/photos.json");
+    let noted = std::fs::read_to_string(&list).unwrap();
+    std::fs::write(&list, noted.replacen("ant", "bee", 1)).unwrap();
+    place.refuses(&resume, &["run/photos.json", "it is not as it was written"]);
+    assert_eq!(run(&["audit", "run"]).0, Some(1));
+    std::fs::write(&list, noted).unwrap();
+    // Whoever wants to, goes on all the same; what was kept and what is tested on is compared in any case.
+    common::patch(20, 16, [9, 99, 199]).write_png(&place.path("photos/train/cat/1.png")).unwrap();
+    let (code, message) = run(&[&resume[..], &["--no-check"]].concat());
+    assert_eq!(code, Some(0), "{message}");
+}
+
 #[test]
 fn an_unknown_key() {
     let place = Place::new();

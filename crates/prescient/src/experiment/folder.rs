@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! RUN/recipe.toml              the effective recipe
+//! RUN/photos.json              a digest of each photo's file, where they were checked before the first step
 //! RUN/record.jsonl             what happened, up to the last finished task
 //! RUN/events.out.tfevents.prescient   losses and accuracies for TensorBoard, with times: no part of the record
 //! RUN/tasks/02/                the model after task 2: weights.safetensors, memory.json
@@ -15,25 +16,30 @@
 //! finished task, so a run that fails before leaves nothing behind; one that is killed before leaves `RUN.unfinished`, which the
 //! next run into `RUN` takes away. Who writes holds a lock on the folder.
 
+mod places;
 #[cfg(test)]
 mod tests;
 
 use crate::disk::{self, Lock};
 use crate::error::RunError;
 use crate::evaluation::Scatter;
+use crate::experiment::photos::PhotoDigests;
 use crate::experiment::record::{Digests, Line, Record, Start};
 use crate::experiment::scatter;
 use crate::experiment::telemetry::Spent;
+use places::{name, nursery, partial_name, remove, temporary};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The effective recipe.
 pub(super) const RECIPE: &str = "recipe.toml";
+/// The photos that the run began with.
+const PHOTOS: &str = "photos.json";
 /// The record.
 pub(super) const RECORD: &str = "record.jsonl";
 /// All that lies in a run folder.
-const OURS: [&str; 5] = [RECIPE, RECORD, EVENTS, TASKS, "record.jsonl.tmp"];
+const OURS: [&str; 6] = [RECIPE, PHOTOS, RECORD, EVENTS, TASKS, "record.jsonl.tmp"];
 /// Which images a task read.
 const IMAGES: &str = "images.jsonl";
 /// A few features of each class.
@@ -127,8 +133,13 @@ impl RunFolder {
         Self::unfinished(path).then(|| Self { path: path.to_owned(), nursery: Some(nursery(path)), lock: None })
     }
 
+    /// The run at `path` that can be gone on with, whether its first task is finished or not.
+    pub fn to_go_on(path: &Path) -> Result<Self, RunError> {
+        Self::open(path).or_else(|error| Self::open_unfinished(path).ok_or_else(|| Self::nothing_at(path, error)))
+    }
+
     /// Why there is nothing to go on with at `path`.
-    pub(super) fn nothing_at(path: &Path, error: RunError) -> RunError {
+    fn nothing_at(path: &Path, error: RunError) -> RunError {
         match !path.exists() && nursery(path).is_dir() {
             true => RunError::NothingKept { path: path.to_owned() },
             false => error,
@@ -209,6 +220,23 @@ impl RunFolder {
         record.digests(task).map_or(Ok(()), |digests| digests.check(&path, &bytes))?;
         let images = record.evaluations().nth(task - 1).map_or(0, |evaluation| evaluation.answers.truth.len());
         scatter::parse(&bytes, &path, record.start.classes.len(), images).map(Some)
+    }
+
+    /// Notes the photos that the run begins with, where they are known.
+    pub(super) fn write_photos(&self, photos: &PhotoDigests) -> Result<(), RunError> {
+        match photos.is_empty() {
+            true => Ok(()),
+            false => write(&self.here().join(PHOTOS), photos.to_json().as_bytes()),
+        }
+    }
+
+    /// The photos that the run began with; none where they were not checked.
+    pub fn photos(&self) -> Result<PhotoDigests, RunError> {
+        let path = self.here().join(PHOTOS);
+        match disk::read_run_text(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(PhotoDigests::default()),
+            read => PhotoDigests::parse(&read.map_err(RunError::io(&path))?, &path),
+        }
     }
 
     /// How many tasks are finished.
@@ -308,6 +336,9 @@ impl RunFolder {
         {
             faults.push(self.recipe());
         }
+        if self.photos().is_err() {
+            faults.push(self.here().join(PHOTOS));
+        }
         for task in 1..=record.evaluations().count() {
             let names = record.digests(task).into_iter().flat_map(|digests| digests.files.iter());
             for (name, expected) in names {
@@ -361,29 +392,4 @@ fn digests(folder: &Path) -> Result<BTreeMap<String, String>, RunError> {
         found.insert(name(&path), disk::digest(&disk::read(&path, disk::RUN).map_err(RunError::io(&path))?));
     }
     Ok(found)
-}
-
-fn name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Inside a run folder, where all names are ours.
-fn temporary(path: &Path) -> PathBuf {
-    path.with_file_name(name(path) + ".tmp")
-}
-
-/// Where a run is until its first task is finished.
-fn nursery(path: &Path) -> PathBuf {
-    path.with_file_name(format!("{}.unfinished", name(path)))
-}
-
-fn partial_name(task: usize) -> String {
-    format!("{task:02}.part")
-}
-
-fn remove(path: &Path) -> Result<(), RunError> {
-    match if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) } {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunError::io(path)(error)),
-        _ => Ok(()),
-    }
 }

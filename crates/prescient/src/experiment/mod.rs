@@ -14,6 +14,7 @@ pub mod images;
 mod keys;
 mod output;
 mod overrides;
+mod photos;
 mod preset;
 mod recipe;
 pub mod recipes;
@@ -30,6 +31,7 @@ pub use difference::differences;
 pub use folder::RunFolder;
 pub use keys::{Allowed, KEYS, Key, key_rows, keys_text, keys_text_below_each_other};
 pub use overrides::{names_learner, overridden};
+pub use photos::PhotoDigests;
 pub use preset::{PRESETS, Preset, tuned_changes};
 pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
@@ -66,6 +68,7 @@ pub struct Experiment {
     start: Start,
     device: Device,
     processes: Processes,
+    photos: PhotoDigests,
 }
 
 impl Experiment {
@@ -117,7 +120,8 @@ impl Experiment {
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),
         };
-        Ok(Self { recipe, sealed: Sealed::new(dataset, scenario), start, device, processes: Processes::alone() })
+        let (sealed, photos) = (Sealed::new(dataset, scenario), PhotoDigests::default());
+        Ok(Self { recipe, sealed, start, device, processes: Processes::alone(), photos })
     }
 
     /// The same as one of several processes, all of which must be about to do the same.
@@ -131,6 +135,11 @@ impl Experiment {
         Ok(Self { processes, ..self })
     }
 
+    /// The same with photos that were found to be these: the run goes on with no others.
+    pub fn with_photos(self, photos: PhotoDigests) -> Self {
+        Self { photos, ..self }
+    }
+
     /// The recipe with nothing left open.
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
@@ -139,6 +148,7 @@ impl Experiment {
     /// Runs every task into the new folder `out`, or stops after task `stop_after`.
     pub fn run(&self, out: &Path, stop_after: Option<usize>, observer: &mut dyn Observer) -> Result<Record> {
         let mut folder = RunFolder::create(out, &self.start.recipe)?;
+        folder.write_photos(&self.photos)?;
         folder.write_record(&self.start)?;
         let events = Events::open(&folder.events(), &self.start.tasks, None)?;
         self.go_on(Some(Output { folder: &mut folder, events }), self.learner()?, 0, stop_after, observer)?;

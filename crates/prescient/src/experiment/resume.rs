@@ -33,8 +33,7 @@ impl Experiment {
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
-        let unfinished = |error| RunFolder::open_unfinished(path).ok_or_else(|| RunFolder::nothing_at(path, error));
-        let mut folder = RunFolder::open(path).or_else(unfinished)?;
+        let mut folder = RunFolder::to_go_on(path)?;
         folder.lock()?;
         let (experiment, before) = Self::again(&folder, sets, device)?;
         if before.start.device != experiment.start.device {

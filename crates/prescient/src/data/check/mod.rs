@@ -12,7 +12,7 @@ use crate::data::{Channels, Source, Thumbnail};
 use crate::error::DataError;
 use duplicates::Trace;
 pub(crate) use inventory::{Inventory, Item, Pictures, warnings};
-pub use quick::check_photos;
+pub use quick::{QuickCheck, check_photos};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -11,15 +11,24 @@ use std::io::Cursor;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// What a quick check found.
+#[derive(Debug, Default)]
+pub struct QuickCheck {
+    /// What is wrong, and worth knowing.
+    pub checkup: Checkup,
+    /// A digest of each file that could be read, by its name.
+    pub digests: Vec<(String, blake3::Hash)>,
+}
+
 /// Checks the photos of a dataset; those that lie in one file with others are checked when that is opened. `progress` is told
 /// how many of how many have been read.
-pub fn check_photos(source: &Source, progress: &(dyn Fn(usize, usize) + Sync)) -> Checkup {
+pub fn check_photos(source: &Source, progress: &(dyn Fn(usize, usize) + Sync)) -> QuickCheck {
     let inventory = match source.inventory() {
         Ok(inventory) => inventory,
         // Opening it says what is wrong.
-        Err(_) => return Checkup::default(),
+        Err(_) => return QuickCheck::default(),
     };
-    let Pictures::Files(files) = &inventory.pictures else { return Checkup::default() };
+    let Pictures::Files(files) = &inventory.pictures else { return QuickCheck::default() };
     let (done, of) = (AtomicUsize::new(0), inventory.items.len());
     let examine = |item: &Item| {
         let trace = files.read(&item.name).and_then(|bytes| examine(&inventory, item, &bytes, &files.path(&item.name)));
@@ -48,7 +57,11 @@ pub fn check_photos(source: &Source, progress: &(dyn Fn(usize, usize) + Sync)) -
         findings.extend(duplicates(&inventory, &traces).into_iter().filter(|finding| finding.kind == Kind::Duplicate));
     }
     findings.sort_by_key(|finding| finding.kind);
-    Checkup { counts: inventory.counts, opened: of, rows: false, findings }
+    let read = inventory.items.iter().zip(&traces);
+    let digests =
+        read.filter_map(|(item, trace)| Some((item.name.clone(), blake3::Hash::from(trace.as_ref()?.content))));
+    let digests = digests.collect();
+    QuickCheck { checkup: Checkup { counts: inventory.counts, opened: of, rows: false, findings }, digests }
 }
 
 fn examine(inventory: &Inventory, item: &Item, bytes: &[u8], path: &Path) -> Result<Trace, DataError> {

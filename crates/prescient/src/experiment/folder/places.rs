@@ -1,0 +1,30 @@
+//! What is called how in a run folder.
+
+use crate::error::RunError;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(super) fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Inside a run folder, where all names are ours.
+pub(super) fn temporary(path: &Path) -> PathBuf {
+    path.with_file_name(name(path) + ".tmp")
+}
+
+/// Where a run is until its first task is finished.
+pub(super) fn nursery(path: &Path) -> PathBuf {
+    path.with_file_name(format!("{}.unfinished", name(path)))
+}
+
+pub(super) fn partial_name(task: usize) -> String {
+    format!("{task:02}.part")
+}
+
+pub(super) fn remove(path: &Path) -> Result<(), RunError> {
+    match if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) } {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunError::io(path)(error)),
+        _ => Ok(()),
+    }
+}
