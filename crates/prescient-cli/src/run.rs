@@ -134,8 +134,17 @@ impl Run {
         Ok(photos.check(&check(&recipe.data.source, None)?)?)
     }
 
-    /// Training a network from scratch takes hours, and whoever has photos and no wish in this matter hardly means it.
+    /// Training a network from scratch takes hours, and whoever has photos and no wish in this matter hardly means it. Nor does
+    /// anybody mean random weights that are never trained: a new kind of network does not have the weights of the one before.
     fn say_what_is_trained(&self, recipe: &Recipe) -> Result<()> {
+        let extractor = &recipe.model.extractor;
+        if recipe.learner.is_closed_form() && !extractor.is_pretrained() && !extractor.takes_rows() {
+            output::tell(&format!(
+                "note: `{}` has random weights, and the closed form trains none: `model.extractor = {{ kind = \
+                 \"mobilenet-v2\", weights = \"imagenet\" }}` has seen photos",
+                extractor.name(),
+            ));
+        }
         let name = self.name();
         let comes_along = recipes::built_in().iter().any(|known| known.name == name);
         let own_photos = ["folder", "pack"].contains(&recipe.data.name());

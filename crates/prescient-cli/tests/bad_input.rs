@@ -415,6 +415,22 @@ fn a_photo_that_is_replaced_before_a_run_goes_on() {
     assert_eq!(code, Some(0), "{message}");
 }
 
+/// A new kind of network takes nothing over from the one before, its weights neither.
+#[test]
+fn random_weights_that_nobody_trains_are_told_of() {
+    let place = Place::new();
+    photos(&place);
+    let run = |sets: &[&str]| {
+        let mut command = Command::cargo_bin("prescient").unwrap();
+        let closed = ["--set", "learner.kind=closed-form", "--stop-after", "1"];
+        command.current_dir(place.folder.path()).args([RUN, &closed, sets].concat());
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    place.write("r.toml", "[data]\nkind = \"folder\"\npath = \"photos\"\n[scenario]\nsplit = \"2+1\"\n");
+    let told = run(&["--set", "model.extractor.kind=small-cnn"]);
+    assert!(told.starts_with("note: `small-cnn` has random weights, and the closed form trains none"), "{told}");
+}
+
 #[test]
 fn an_unknown_key() {
     let place = Place::new();

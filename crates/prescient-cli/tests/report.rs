@@ -241,7 +241,7 @@ fn hovering_tells_what_the_record_says() {
     let record = record("ghost");
     let run = record.run();
     let classes = &record.start.classes;
-    let rows = run.tasks[2].confusion.rows();
+    let rows = run.tasks[2].confusion.dense();
     let (shown, answered) = (0..24)
         .flat_map(|shown| (0..24).map(move |answered| (shown, answered)))
         .find(|(shown, answered)| shown != answered && rows[*shown][*answered] > 0)
@@ -285,7 +285,7 @@ fn a_hostile_name_is_text_in_a_browser_too() {
     let page = out.path().join("report.html");
     report(&[&run]).arg("--html").arg(&page).assert().success();
     let Some(opened) = open(&page) else { return };
-    let rows = record("ghost").run().tasks[2].confusion.rows()[23].clone();
+    let rows = record("ghost").run().tasks[2].confusion.dense()[23].clone();
     let answered = rows.iter().position(|count| *count > 0).unwrap();
     let said = opened.hover(&format!("[data-name=run-task-3-confusion] [data-cell='23,{answered}']"));
     assert!(said.starts_with(hostile), "{said}");
