@@ -57,7 +57,7 @@ fn described_classes_are_guessed_and_never_tested() {
         let seen = record.present(evaluation.task).range().end;
         let guesses = evaluation.answers.unseen.as_ref().expect("there is a future after each task");
         assert!(guesses.slots.iter().all(|slot| (seen..6).contains(&slot.index())));
-        assert_eq!(evaluation.confusion.rows().len(), 4);
+        assert_eq!(evaluation.confusion.classes(), 4);
     }
     assert_eq!(Record::read(&out.join("record.jsonl")).unwrap(), record);
     assert!(report::text(&record).contains("continual"));

@@ -1,6 +1,7 @@
 //! What a model answered, and what that says about it. No tensors, no model: everything comes from the answers.
 
 mod abstain;
+mod confusion;
 mod likeness;
 pub mod metrics;
 mod promise;
@@ -11,6 +12,7 @@ mod trade;
 mod worth;
 
 pub use abstain::{Abstain, Weighed};
+pub use confusion::Confusion;
 pub use likeness::{Inspection, Likeness};
 pub use metrics::{METRICS, Metric};
 pub use promise::Promise;
@@ -129,49 +131,6 @@ impl Answers {
     }
 }
 
-/// How often each class was answered for images of each class.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Confusion {
-    /// `rows[truth][answer]`. An answer that is a class without images is counted in one column more.
-    rows: Vec<Vec<u32>>,
-}
-
-impl Confusion {
-    /// Nothing counted yet.
-    pub fn new(classes: usize) -> Self {
-        Self { rows: vec![vec![0; classes]; classes] }
-    }
-
-    /// Counts one answer.
-    pub fn count(&mut self, truth: Slot, answer: Slot) {
-        let column = answer.index().min(self.rows.len());
-        let row = &mut self.rows[truth.index()];
-        row.resize(row.len().max(column + 1), 0);
-        row[column] += 1;
-    }
-
-    /// How often each class was answered, by truth and answer. A row has one column more where the answer was a class that has
-    /// no images, whichever.
-    pub fn rows(&self) -> &[Vec<u32>] {
-        &self.rows
-    }
-
-    /// The share of right answers among images of `slots`; none where there are no images.
-    pub fn accuracy(&self, slots: Slots) -> Option<f64> {
-        let right: u32 = slots.iter().map(|slot| self.rows[slot.index()][slot.index()]).sum();
-        let all: u32 = slots.iter().flat_map(|slot| &self.rows[slot.index()]).sum();
-        (all > 0).then(|| f64::from(right) / f64::from(all))
-    }
-
-    /// The mean over `slots` of each class's share of right answers.
-    pub fn class_mean(&self, slots: Slots) -> Option<f64> {
-        let shares: Vec<f64> =
-            slots.iter().filter_map(|slot| self.accuracy(Slots::new(slot.index(), slot.index() + 1))).collect();
-        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
-    }
-}
-
 /// What one task left behind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
@@ -274,28 +233,5 @@ mod tests {
         assert_eq!((plain.answer(0), leaning.answer(0)), (Slot(1), Slot(2)));
         assert_eq!(leaning.uncalibrated(3), Some(plain.confusion(3)));
         assert_eq!(leaning.calibrated(3), None);
-    }
-
-    /// Slots 2 and 3 are described and have no images: an answer there is wrong, and counted together.
-    #[test]
-    fn an_answer_beyond_the_classes_with_images_is_wrong() {
-        let mut confusion = Confusion::new(2);
-        for (truth, answer) in [(0, 0), (0, 2), (0, 3), (1, 1)] {
-            confusion.count(Slot(truth), Slot(answer));
-        }
-        assert_eq!(confusion.rows(), [vec![1, 0, 2], vec![0, 1]]);
-        assert_eq!(confusion.accuracy(Slots::new(0, 2)), Some(0.5));
-    }
-
-    /// Class 0: 3 of 4 right; class 1: 0 of 1. Over images 3/5, over classes (0.75 + 0) / 2.
-    #[test]
-    fn images_and_classes_weigh_differently() {
-        let mut confusion = Confusion::new(2);
-        for (truth, answer) in [(0, 0), (0, 0), (0, 0), (0, 1), (1, 0)] {
-            confusion.count(Slot(truth), Slot(answer));
-        }
-        assert_eq!(confusion.accuracy(Slots::new(0, 2)), Some(0.6));
-        assert_eq!(confusion.class_mean(Slots::new(0, 2)), Some(0.375));
-        assert_eq!(confusion.accuracy(Slots::new(1, 1)), None);
     }
 }

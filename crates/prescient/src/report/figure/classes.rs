@@ -29,8 +29,8 @@ pub(in crate::report) fn classes(name: &str, run: &ReadRun, task: usize) -> Figu
         svg.text("small strong halo", (margin - 8.0, y + 15.0), Anchor::End, time.name());
         y += 24.0;
         for slot in slots.iter() {
-            let (class, row) = (&names[slot.index()], &confusion.rows()[slot.index()]);
-            let (right, all) = (row[slot.index()], row.iter().sum::<u32>());
+            let class = &names[slot.index()];
+            let (right, all) = (confusion.of(slot, slot), confusion.images(slot));
             let share = confusion.accuracy(Slots::new(slot.index(), slot.index() + 1));
             svg.text("small", (margin - 8.0, y + 11.5), Anchor::End, &short(class));
             if let Some(share) = share {

@@ -1,5 +1,7 @@
 //! Which class was answered for which, after a task, with borders between past, present and future.
 
+use crate::class::Slot;
+use crate::evaluation::Confusion;
 use crate::report::figure::svg::{Anchor, Svg, number, wide};
 use crate::report::figure::{Figure, Table, file_name, percent};
 use crate::report::runs::{ReadRun, Time};
@@ -12,7 +14,7 @@ fn side(classes: usize) -> f64 {
 
 /// The answers after task `task`, from 1, of the run called `name`.
 pub(in crate::report) fn confusion(name: &str, run: &ReadRun, task: usize) -> Figure {
-    let rows = run.run.tasks[task - 1].confusion.rows();
+    let counts = &run.run.tasks[task - 1].confusion;
     let classes = &run.record.start.classes[..run.run.classes];
     let side = side(classes.len());
     let cell = side / classes.len() as f64;
@@ -21,7 +23,7 @@ pub(in crate::report) fn confusion(name: &str, run: &ReadRun, task: usize) -> Fi
     let margin = names.iter().map(|name| wide(name, size)).fold(28.0, f64::max) + 10.0;
     let (left, top) = (margin + 16.0, 26.0);
     let mut svg = Svg::new(left + side + 8.0, top + side + margin + 20.0);
-    cells(&mut svg, rows, cell, (left, top));
+    cells(&mut svg, counts, cell, (left, top));
     for (index, name) in names.iter().enumerate() {
         let middle = (index as f64 + 0.5) * cell;
         svg.turned((left - 6.0, top + middle + 0.35 * size), Anchor::End, 0.0, size, name);
@@ -32,7 +34,7 @@ pub(in crate::report) fn confusion(name: &str, run: &ReadRun, task: usize) -> Fi
     svg.turned((left + side / 2.0, svg.height - 4.0), Anchor::Middle, 0.0, 11.0, "answered");
     let mut table = Table { head: vec!["shown \\ answered".to_owned()], rows: Vec::new() };
     table.head.extend(classes.iter().cloned());
-    for (class, row) in classes.iter().zip(rows) {
+    for (class, row) in classes.iter().zip(counts.dense()) {
         let cells = row.iter().take(classes.len()).map(u32::to_string);
         table.rows.push(std::iter::once(class.clone()).chain(cells).collect());
     }
@@ -50,13 +52,14 @@ pub(in crate::report) fn confusion(name: &str, run: &ReadRun, task: usize) -> Fi
 }
 
 /// Only what is not zero is drawn; the page reads the number from its data.
-fn cells(svg: &mut Svg, rows: &[Vec<u32>], cell: f64, (left, top): (f64, f64)) {
+fn cells(svg: &mut Svg, counts: &Confusion, cell: f64, (left, top): (f64, f64)) {
     svg.open(&format!("class=\"cell\" transform=\"translate({} {})\"", number(left), number(top)));
-    for (truth, row) in rows.iter().enumerate() {
-        let all: u32 = row.iter().sum();
+    for truth in (0..counts.classes()).map(|class| Slot(class as u32)) {
+        let all = counts.images(truth);
         // Answers that are classes without images have no column.
-        for (answer, count) in row.iter().enumerate().take(rows.len()).filter(|(_, count)| **count > 0) {
-            let share = f64::from(*count) / f64::from(all);
+        for (answer, count) in counts.answers(truth) {
+            let share = f64::from(count) / f64::from(all);
+            let (truth, answer) = (truth.index(), answer.index());
             let _ = write!(
                 svg.body,
                 "<rect x=\"{:.2}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{:.2}\" fill-opacity=\"{:.2}\" data-cell=\"{truth},{answer}\"/>",
@@ -69,7 +72,7 @@ fn cells(svg: &mut Svg, rows: &[Vec<u32>], cell: f64, (left, top): (f64, f64)) {
         }
     }
     svg.close();
-    let side = number(cell * rows.len() as f64);
+    let side = number(cell * counts.classes() as f64);
     svg.body.push_str(&format!(
         "<rect class=\"axis\" x=\"{}\" y=\"{}\" width=\"{side}\" height=\"{side}\"/>\n",
         number(left),

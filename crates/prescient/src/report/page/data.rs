@@ -23,16 +23,16 @@ struct RunData<'a> {
     seed: u32,
     stamp: Option<String>,
     classes: &'a [String],
-    tasks: Vec<TaskData<'a>>,
+    tasks: Vec<TaskData>,
 }
 
 #[derive(Serialize)]
-struct TaskData<'a> {
+struct TaskData {
     /// By name; those that have a value.
     metrics: BTreeMap<&'static str, f64>,
     /// `confusion[shown][answered]`, of runs that are drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
-    confusion: Option<&'a [Vec<u32>]>,
+    confusion: Option<Vec<Vec<u32>>>,
     /// What each test image on a plot shows, and what was answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     points: Vec<[u32; 2]>,
@@ -63,7 +63,7 @@ fn of_run<'a>(kind: &'a str, run: &'a ReadRun, drawn: bool) -> RunData<'a> {
         let metrics = METRICS.iter().filter_map(|metric| Some((metric.name(), metric.value(&run.run, task)?)));
         TaskData {
             metrics: metrics.collect(),
-            confusion: drawn.then(|| judged.confusion.rows()),
+            confusion: drawn.then(|| judged.confusion.dense()),
             points: images.map(point).collect(),
             borders: [judged.present.range().start, judged.present.range().end],
         }
