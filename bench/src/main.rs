@@ -16,6 +16,7 @@ mod near_duplicates;
 mod pack_gain;
 mod photo_sizes;
 mod processes;
+mod read_rows;
 mod scaling;
 mod svm;
 mod timeline;
@@ -59,6 +60,8 @@ enum Work {
     Timeline(timeline::Timeline),
     /// The closed form with a million features in ten thousand classes: no rounds, prints what it found
     ManyClasses(many_classes::ManyClasses),
+    /// Rows of features through the seal and into the ledger: no rounds, prints what it found
+    ReadRows(read_rows::ReadRows),
     /// A run in 1, 2 and 4 processes: no rounds, prints a table and draws it
     Processes(processes::Processes),
     /// A sum over two and four processes: no rounds, prints what it found
@@ -87,6 +90,7 @@ fn main() {
         Work::Scaling(work) => work.run(),
         Work::Timeline(work) => work.run(),
         Work::ManyClasses(work) => work.run(),
+        Work::ReadRows(work) => work.run(),
         Work::Processes(work) => work.run(),
         Work::Exchange(work) => work.run(),
         Work::Mmd(work) => work.run(),

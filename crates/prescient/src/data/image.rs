@@ -79,8 +79,9 @@ pub struct Image {
 impl Image {
     /// A row of features.
     pub fn of_features(numbers: &[f32]) -> Self {
-        let pixels = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-        Self { width: numbers.len() as u32, height: 1, channels: Channels::Features, pixels }
+        let mut pixels = Vec::with_capacity(4 * numbers.len());
+        numbers.iter().for_each(|number| pixels.extend_from_slice(&number.to_le_bytes()));
+        Self { width: numbers.len() as u32, height: 1, channels: Channels::Features, pixels: pixels.into() }
     }
 
     /// Reads and decodes a file (JPEG, PNG, BMP, GIF or WebP), in grey or in colour.

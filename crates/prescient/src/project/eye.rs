@@ -3,6 +3,7 @@
 use super::lesson::{Lesson, Photo};
 use super::settings::Settings;
 use super::version::Version;
+use crate::data::perceptual_hash::content;
 use crate::engine::{Compute, Preprocessing, TensorFile, write_tensors};
 use crate::error::{DataError, ProjectError, Result, RunError};
 use crate::extractor::Network;
@@ -80,7 +81,10 @@ impl Eye {
                 return Err(ProjectError::Interrupted.into());
             }
             let (at_hand, view, channels) = (&*features, input.view(), *channels);
-            let see = |photo: &Photo| Ok(at_hand.glimpse(&photo.read(channels)?, view));
+            let see = |photo: &Photo| {
+                let image = photo.read(channels)?;
+                Ok(at_hand.glimpse(content(&image), &image, view))
+            };
             let seen: Vec<Result<Glimpse, DataError>> = chunk.par_iter().map(see).collect();
             let mut readable = Vec::new();
             let known: Vec<Option<blake3::Hash>> = seen

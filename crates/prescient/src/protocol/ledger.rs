@@ -130,6 +130,11 @@ impl Ledger {
         noted.store(stage, Ordering::Relaxed);
     }
 
+    /// The digest of an image that was read before, in any task.
+    pub(crate) fn digest(&self, sample: &Sample) -> Option<blake3::Hash> {
+        self.known().get(sample).map(|trace| trace.hash)
+    }
+
     /// An image that was read before is used, without being read; whether it was.
     pub(crate) fn used(&self, usage: Usage, sample: &Sample) -> bool {
         let mut pages = self.pages();

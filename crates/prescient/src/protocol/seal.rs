@@ -211,6 +211,11 @@ impl TaskData {
         }
     }
 
+    /// The digest of an image that was read, as the ledger has it.
+    pub(crate) fn digest(&self, sample: &Sample) -> Option<blake3::Hash> {
+        self.ledger.digest(sample)
+    }
+
     /// What was read so far.
     pub(super) fn ledger(&self) -> &Ledger {
         &self.ledger

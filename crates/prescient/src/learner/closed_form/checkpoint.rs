@@ -52,7 +52,7 @@ pub(super) fn save(network: &Network, sums: &Sums, folder: &Path) -> Result<(), 
         classes.push(Class { name: name.clone(), photos: class.count, sample: class.sample.keys().map(hex).collect() });
     }
     let mut tensors = BTreeMap::from([
-        ("grams".to_owned(), Tensor::stack(&sums.grams().iter().map(upper).collect::<Vec<_>>(), 0)),
+        ("grams".to_owned(), Tensor::stack(&sums.grams().map(|gram| upper(&gram)).collect::<Vec<_>>(), 0)),
         ("sample".to_owned(), Tensor::from_slice(&sample).reshape([-1, width])),
     ]);
     if !totals.is_empty() {

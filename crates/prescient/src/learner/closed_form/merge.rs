@@ -61,7 +61,7 @@ fn packed(part: &Sums, classes: &[String]) -> Tensor {
     let sum = |name: &String| part.classes().get(name).map_or_else(none, ClassSums::sum);
     let mut pieces = vec![Tensor::from_slice(&counts)];
     pieces.extend(classes.iter().map(sum));
-    pieces.extend(part.grams().iter().map(upper));
+    pieces.extend(part.grams().map(|gram| upper(&gram)));
     Tensor::cat(&pieces, 0)
 }
 

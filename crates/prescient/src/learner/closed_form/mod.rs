@@ -20,6 +20,7 @@ mod inspect;
 mod logistic;
 mod merge;
 mod probabilities;
+mod products;
 mod prospects;
 mod share;
 mod stand_ins;

@@ -3,10 +3,10 @@
 //! Sums add up. Learned in one task or in ten, in any order, in one process or in several: the same sums, up to rounding.
 //! So they can be merged, and what a class added can be taken away again.
 
+use super::products::Products;
 use crate::error::LearnError;
-use rayon::prelude::*;
 use std::collections::BTreeMap;
-use tch::{Kind, Tensor, no_grad};
+use tch::{Kind, Tensor};
 
 /// Features kept of each class to choose settings by, at most. They are the ones with the smallest digests of their photos,
 /// whatever came first: a draw that does not depend on the order.
@@ -19,34 +19,19 @@ const SAMPLE_OF_ALL: usize = 20_000;
 /// photos must not have shaped the covariance with all of its own.
 pub(super) const FOLDS: usize = 5;
 
-/// Photos whose features are multiplied together.
+/// Photos whose features are added up together.
 pub(super) const ROWS: usize = 8192;
+
+/// Those of them whose features are multiplied together: in double precision they still lie near the processor.
+const TOGETHER: usize = 1024;
 
 /// The fold of a class.
 pub(super) fn fold(class: &str) -> usize {
     usize::from(blake3::hash(class.as_bytes()).as_bytes()[0]) % FOLDS
 }
 
-/// Columns of a product that are multiplied together.
-const COLUMNS: i64 = 256;
-
-/// `rowsᵀ · rows`, symmetric to the last bit: what lies below the diagonal is not multiplied, but copied from above.
-fn gram_of(rows: &Tensor) -> Tensor {
-    let width = rows.size()[1];
-    no_grad(|| {
-        let above = Tensor::zeros([width, width], (Kind::Double, rows.device()));
-        for from in (0..width).step_by(COLUMNS as usize) {
-            let count = COLUMNS.min(width - from);
-            let product = rows.narrow(1, from, count).tr().matmul(&rows.narrow(1, from, width - from));
-            above.narrow(0, from, count).narrow(1, from, width - from).copy_(&product);
-        }
-        let above = above.triu(0);
-        &above + above.triu(1).tr()
-    })
-}
-
 /// What is kept of one class.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ClassSums {
     /// `n_c`: how many photos it has.
     pub count: u64,
@@ -59,6 +44,18 @@ pub struct ClassSums {
 }
 
 impl ClassSums {
+    /// Adds the feature of one photo, and keeps it if it is among the first `most` by their digests.
+    fn add(&mut self, feature: &[f32], photo: [u8; 32], most: usize) {
+        self.count += 1;
+        self.sum.iter_mut().zip(feature).for_each(|(sum, number)| *sum += f64::from(*number));
+        if self.sample.len() < most || self.sample.last_key_value().is_some_and(|(last, _)| photo < *last) {
+            self.sample.insert(photo, feature.to_vec());
+        }
+        if self.sample.len() > most {
+            self.sample.pop_last();
+        }
+    }
+
     /// `m_c`: the mean feature, `[width]`.
     pub fn mean(&self) -> Tensor {
         self.sum() / self.count as f64
@@ -76,8 +73,8 @@ pub struct Sums {
     width: usize,
     /// By name.
     classes: BTreeMap<String, ClassSums>,
-    /// The sum of the products of features with themselves, fold by fold, `[width, width]` each.
-    grams: Vec<Tensor>,
+    /// The sum of the products of features with themselves, fold by fold.
+    grams: Vec<Products>,
     forgettable: bool,
 }
 
@@ -85,7 +82,7 @@ impl Sums {
     /// No photo yet, for features of `width` numbers. Of classes that are to be forgotten one day more must be kept:
     /// `width²` numbers each.
     pub fn new(width: usize, forgettable: bool) -> Self {
-        Self { width, classes: BTreeMap::new(), grams: (0..FOLDS).map(|_| square(width)).collect(), forgettable }
+        Self { width, classes: BTreeMap::new(), grams: (0..FOLDS).map(|_| Products::new(width)).collect(), forgettable }
     }
 
     /// The same once more, to be changed by itself.
@@ -97,7 +94,7 @@ impl Sums {
         Self {
             width: self.width,
             classes: self.classes.iter().map(one).collect(),
-            grams: self.grams.iter().map(Tensor::copy).collect(),
+            grams: self.grams.iter().map(Products::copied).collect(),
             forgettable: self.forgettable,
         }
     }
@@ -124,16 +121,17 @@ impl Sums {
             return Ok(());
         }
         let rows = features.to_kind(Kind::Double);
-        let gram = gram_of(&rows);
+        let mut products = Products::new(self.width);
+        products.add(&rows);
         let values = Vec::<f32>::try_from(features.to_kind(Kind::Float).contiguous().view([-1]))?;
         let sample = photos.iter().zip(values.chunks(self.width)).map(|(photo, row)| (*photo, row.to_vec())).collect();
         let one = ClassSums {
             count: photos.len() as u64,
             sum: Vec::<f64>::try_from(rows.sum_dim_intlist([0i64].as_slice(), false, Kind::Double))?,
             sample,
-            gram: self.forgettable.then(|| gram.copy()),
+            gram: self.forgettable.then(|| products.whole()),
         };
-        self.grams[fold(class)] += gram;
+        self.grams[fold(class)] += &products;
         self.put(class, one);
         self.trim();
         Ok(())
@@ -158,37 +156,25 @@ impl Sums {
 
     fn add_some(&mut self, classes: &[&str], features: &Tensor, photos: &[[u8; 32]]) -> Result<(), LearnError> {
         let mut folds: Vec<Vec<i64>> = vec![Vec::new(); FOLDS];
-        let mut rows: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (row, class) in classes.iter().enumerate() {
-            rows.entry(class).or_default().push(row);
-        }
-        for (class, rows) in &rows {
-            folds[fold(class)].extend(rows.iter().map(|&row| row as i64));
-        }
-        for (gram, own) in self.grams.iter_mut().zip(&mut folds).filter(|(_, own)| !own.is_empty()) {
-            own.sort_unstable();
-            *gram += gram_of(&features.index_select(0, &Tensor::from_slice(own)).to_kind(Kind::Double));
-        }
-        let values = Vec::<f32>::try_from(features.to_kind(Kind::Float).contiguous().view([-1]))?;
-        let row = |row: usize| &values[row * self.width..][..self.width];
-        let summed = rows.par_iter().map(|(class, rows)| {
-            let mut sum = vec![0.0; self.width];
-            let values = rows.iter().flat_map(|&place| row(place).iter().enumerate());
-            values.for_each(|(column, value)| sum[column] += f64::from(*value));
-            (*class, sum)
-        });
-        for (class, sum) in summed.collect::<Vec<_>>() {
-            let count = rows[class].len() as u64;
-            self.put(class, ClassSums { count, sum, sample: BTreeMap::new(), gram: None });
+        for (row, class) in (0..).zip(classes) {
+            folds[fold(class)].push(row);
+            if !self.classes.contains_key(*class) {
+                let none = ClassSums { sum: vec![0.0; self.width], ..Default::default() };
+                self.classes.insert((*class).to_owned(), none);
+            }
         }
         let most = self.most();
-        for ((class, photo), row) in classes.iter().zip(photos).zip(values.chunks(self.width)) {
-            let sample = &mut self.classes.get_mut(*class).expect("just put there").sample;
-            if sample.len() < most || sample.last_key_value().is_some_and(|(last, _)| photo < last) {
-                sample.insert(*photo, row.to_vec());
-            }
-            if sample.len() > most {
-                sample.pop_last();
+        let features = features.to_kind(Kind::Float);
+        let mut values = vec![0.0; TOGETHER * self.width];
+        for (gram, rows) in self.grams.iter_mut().zip(&folds) {
+            for rows in rows.chunks(TOGETHER) {
+                let together = features.index_select(0, &Tensor::from_slice(rows));
+                gram.add(&together.to_kind(Kind::Double));
+                together.f_copy_data(&mut values, rows.len() * self.width)?;
+                for (&row, feature) in rows.iter().zip(values.chunks(self.width)) {
+                    let class = self.classes.get_mut(classes[row as usize]).expect("just put there");
+                    class.add(feature, photos[row as usize], most);
+                }
             }
         }
         Ok(())
@@ -200,7 +186,7 @@ impl Sums {
     /// If its features have another width: they are of another network.
     pub fn merge(&mut self, other: Self) {
         assert_eq!(self.width, other.width, "features of one network");
-        self.grams.iter_mut().zip(other.grams).for_each(|(gram, other)| *gram += other);
+        self.grams.iter_mut().zip(&other.grams).for_each(|(gram, other)| *gram += other);
         for (name, class) in other.classes {
             self.put(&name, class);
         }
@@ -213,7 +199,7 @@ impl Sums {
     /// If the sums were not made to forget.
     pub fn forget(&mut self, class: &str) -> bool {
         let Some(forgotten) = self.classes.remove(class) else { return false };
-        self.grams[fold(class)] -= forgotten.gram.expect("sums that were made to forget");
+        self.grams[fold(class)] -= &Products::from_whole(&forgotten.gram.expect("sums that were made to forget"));
         true
     }
 
@@ -222,7 +208,7 @@ impl Sums {
     pub(super) fn within(&self, without: Option<usize>) -> (Tensor, f64) {
         let mut within = square(self.width);
         for (_, gram) in self.grams.iter().enumerate().filter(|(place, _)| Some(*place) != without) {
-            within += gram;
+            within += gram.whole();
         }
         let counted: Vec<&ClassSums> =
             self.classes.iter().filter(|(name, _)| Some(fold(name)) != without).map(|(_, class)| class).collect();
@@ -271,14 +257,15 @@ impl Sums {
         }
     }
 
-    /// The sums of products, fold by fold, to be written.
-    pub(super) fn grams(&self) -> &[Tensor] {
-        &self.grams
+    /// The sums of products, fold by fold, `[width, width]` each, to be written.
+    pub(super) fn grams(&self) -> impl Iterator<Item = Tensor> {
+        self.grams.iter().map(Products::whole)
     }
 
     /// From what was written.
     pub(super) fn from_parts(width: usize, classes: BTreeMap<String, ClassSums>, grams: Vec<Tensor>) -> Self {
         let forgettable = !classes.is_empty() && classes.values().all(|class| class.gram.is_some());
+        let grams = grams.iter().map(Products::from_whole).collect();
         Self { width, classes, grams, forgettable }
     }
 }
@@ -331,15 +318,6 @@ mod tests {
         let (without, freedom) = sums.within(Some(fold("a")));
         assert!(without.abs().max().double_value(&[]) < 1e-7 && freedom == 0.0);
         assert_eq!(sums.within(Some(fold("b"))).1, 1.0);
-    }
-
-    /// Of 600 columns, so in three pieces.
-    #[test]
-    fn a_product_in_pieces_is_the_whole_one() {
-        let rows = Tensor::randn([5, 600], (Kind::Double, tch::Device::Cpu));
-        let gram = gram_of(&rows);
-        assert!((&gram - rows.tr().matmul(&rows)).abs().max().double_value(&[]) < 1e-12);
-        assert!(gram.equal(&gram.tr()));
     }
 
     #[test]

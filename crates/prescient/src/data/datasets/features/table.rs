@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// So many rows of a kind are named one by one.
 const NAMED: usize = 100;
+/// Rows that are looked through together.
+const TOGETHER: usize = 64;
 
 /// One side.
 pub(crate) struct Table {
@@ -123,15 +125,19 @@ impl Table {
     pub(crate) fn not_finite(&self, digest: &mut blake3::Hasher) -> Result<Vec<DataError>, DataError> {
         let hint =
             "the extractor may have overflowed (half precision?): compute the row again, or leave it out of the file";
-        let mut faults = Vec::new();
-        for row in 0..self.rows() {
-            let numbers = self.row(row)?;
-            let bytes: Vec<u8> = numbers.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let (mut faults, mut bytes) = (Vec::new(), Vec::new());
+        for first in (0..self.rows()).step_by(TOGETHER) {
+            let rows = TOGETHER.min(self.rows() - first);
+            let numbers = self.values.read(first * self.width, rows * self.width).map_err(DataError::io(&self.path))?;
+            bytes.clear();
+            numbers.iter().for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
             digest.update(&bytes);
-            let Some(column) = numbers.iter().position(|value| !value.is_finite()) else { continue };
-            if faults.len() < NAMED {
-                let found = format!("{} in row {row}, column {column}, counted from 0", numbers[column]);
-                faults.push(fault(&self.path, "finite numbers".to_owned(), found, hint));
+            for (row, numbers) in (first..).zip(numbers.chunks(self.width)) {
+                let Some(column) = numbers.iter().position(|value| !value.is_finite()) else { continue };
+                if faults.len() < NAMED {
+                    let found = format!("{} in row {row}, column {column}, counted from 0", numbers[column]);
+                    faults.push(fault(&self.path, "finite numbers".to_owned(), found, hint));
+                }
             }
         }
         Ok(faults)
