@@ -36,6 +36,7 @@ fn main() {
         .file("cpp/shim.cpp")
         .file("cpp/kernels.cpp")
         .file("cpp/stem.cpp")
+        .file("cpp/small.cpp")
         .file("cpp/look_on_cpu.cpp")
         .file("cpp/nccl.cpp")
         .file("cpp/processes.cpp")

@@ -112,6 +112,15 @@ int shim_look(const void *pixels, const void *places, const void *how, const voi
 int shim_mmd_weigh(const void *products, const void *of_rows, const void *of_columns, const void *rates, int split,
                    double across, double within, void **sums);
 
+// Kernels of our own for small networks of plain numbers (cuda/small.cu); all tensors are contiguous f32 on one GPU.
+// x · weightᵀ + bias. Known to autograd.
+int shim_linear(const void *x, const void *weight, const void *bias, void **result);
+// One step of Adam on at most eight parameters, with slopes given; `counts` have the number of the step before.
+int shim_adam(void *const *values, void *const *slopes, void *const *means, void *const *squares, void *const *counts,
+              int count, const void *rate);
+// The backward pass from a result in which the slope is known, on any device.
+int shim_backward_from(const void *result, const void *slope);
+
 // The largest resident size of this process so far, from `getrusage`.
 int shim_ram_peak(uint64_t *bytes);
 

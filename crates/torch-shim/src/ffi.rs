@@ -73,6 +73,22 @@ unsafe extern "C" {
     pub(crate) fn shim_graph_abandon(graph: *mut c_void) -> c_int;
     pub(crate) fn shim_graph_replay(graph: *mut c_void) -> c_int;
     pub(crate) fn shim_graph_free(graph: *mut c_void);
+    pub(crate) fn shim_linear(
+        x: *const C_tensor,
+        weight: *const C_tensor,
+        bias: *const C_tensor,
+        result: *mut *mut C_tensor,
+    ) -> c_int;
+    pub(crate) fn shim_adam(
+        values: *const *mut C_tensor,
+        slopes: *const *mut C_tensor,
+        means: *const *mut C_tensor,
+        squares: *const *mut C_tensor,
+        counts: *const *mut C_tensor,
+        count: c_int,
+        rate: *const C_tensor,
+    ) -> c_int;
+    pub(crate) fn shim_backward_from(result: *const C_tensor, slope: *const C_tensor) -> c_int;
     pub(crate) fn shim_kernels_compile(index: c_int, source: *const c_char) -> c_int;
     pub(crate) fn shim_cuda_about(index: c_int, major: *mut c_int, free: *mut u64) -> c_int;
     pub(crate) fn shim_norm(

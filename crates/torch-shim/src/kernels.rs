@@ -20,7 +20,8 @@ const SOURCE: &str = concat!(
     include_str!("../cuda/kernels.cu"),
     include_str!("../cuda/stem_sizes.cu"),
     include_str!("../cuda/stem.cu"),
-    include_str!("../cuda/look.cu")
+    include_str!("../cuda/look.cu"),
+    include_str!("../cuda/small.cu")
 );
 
 static ALLOWED: AtomicBool = AtomicBool::new(true);

@@ -8,7 +8,8 @@
 //! | [`channels_last`] | the layout in which convolutions on large images are faster |
 //! | [`sgd_step`], [`adam_step`], [`clear_gradients`] | a step on all parameters in a few calls instead of several for each |
 //! | [`Graph`], [`keeping_grad_mode`] | work recorded once, started again with one call; gradients as before where that fails |
-//! | [`norm`], [`add_bias`], [`stem`], [`pod`], [`look`], [`mmd_weigh`] | kernels of our own, which do in one pass what libtorch does in several |
+//! | [`norm`], [`add_bias`], [`stem`], [`pod`], [`look`], [`mmd_weigh`], [`linear`] | kernels of our own, which do in one pass what libtorch does in several |
+//! | [`backward_from`] | the way back from where a slope is known already |
 //! | [`set_deterministic`], [`tune`], [`allow_tf32`], [`without_tf32`] | the same numbers twice, or more of them per second |
 //! | [`random_state`], [`set_random_state`] | random numbers that go on where they were, in another process |
 //! | [`Script`] | a TorchScript module made from source and tensors: tch can only trace one, whose weights are stuck where they are |
@@ -40,6 +41,7 @@ mod process;
 mod processes;
 mod random;
 mod script;
+mod small;
 mod stem;
 mod threads;
 mod upload;
@@ -62,6 +64,7 @@ pub use process::tune_process;
 pub use processes::{Group, Store, leave};
 pub use random::{random_state, set_random_state};
 pub use script::Script;
+pub use small::{backward_from, linear};
 pub use stem::{stem, stem_fits, stem_with_bias};
 pub use threads::use_one_thread;
 pub use upload::upload;

@@ -7,7 +7,7 @@ use tch::{Kind, Tensor};
 use torch_sys::C_tensor;
 
 use crate::error::assume;
-use crate::ffi;
+use crate::{ffi, small};
 
 /// Forgets the gradients: the next backward pass writes fresh ones instead of adding to zeros.
 pub fn clear_gradients(parameters: &[Tensor]) {
@@ -66,12 +66,16 @@ impl AdamState {
     }
 }
 
-/// One step of Adam (β 0.9 and 0.999, ε 1e-8) for every parameter that has a gradient. `rate` is a tensor of one value.
+/// One step of Adam (β 0.9 and 0.999, ε 1e-8) for every parameter that has a gradient. `rate` is a tensor of one value. With
+/// `kernels`, which must be [ready](crate::kernels_ready), a kernel of our own does it where it can.
 ///
 /// # Panics
 /// If `state` is not that of these parameters.
-pub fn adam_step(parameters: &[Tensor], state: &AdamState, rate: &Tensor) {
+pub fn adam_step(parameters: &[Tensor], state: &AdamState, rate: &Tensor, kernels: bool) {
     assert_eq!(parameters.len(), state.means.len(), "one state a parameter");
+    if kernels && small::adam(parameters, state, rate) {
+        return;
+    }
     let values = pointers(parameters);
     let (means, squares, counts) = (pointers(&state.means), pointers(&state.squares), pointers(&state.counts));
     // SAFETY: all pointers are those of live tensors of tch's, as many of each as `count` says, only borrowed.

@@ -309,6 +309,59 @@ fn arguments_that_do_not_fit_are_refused() {
     assert!(!torch_shim::kernels_fit(&x.narrow(0, 0, 0)), "an empty batch goes the other way");
 }
 
+/// Odd sizes, so that no block is full: value, and slopes in x, weight and bias, of `Σ s·(x·wᵀ + b)` are those in f64.
+#[test]
+fn a_layer_of_our_own_is_libtorchs() {
+    let Some(_turn) = kernels() else { return };
+    tch::manual_seed(5);
+    for [rows, inputs, outputs] in [[1, 3, 1], [130, 90, 77], [501, 17, 1030]] {
+        let drawn = [[rows, inputs].as_slice(), &[outputs, inputs], &[outputs]].map(|size| Tensor::randn(size, GPU));
+        let slope = Tensor::randn([rows, outputs], GPU);
+        let exact = drawn.each_ref().map(|tensor| tensor.to_kind(Kind::Double).set_requires_grad(true));
+        let ours = drawn.map(|tensor| tensor.set_requires_grad(true));
+        let (found, expected) = torch_shim::without_tf32(|| {
+            let found = torch_shim::linear(&ours[0], &ours[1], &ours[2]);
+            torch_shim::backward_from(&found, &slope);
+            let expected = exact[0].linear(&exact[1], Some(&exact[2]));
+            (&expected * slope.to_kind(Kind::Double)).sum(Kind::Double).backward();
+            (found, expected)
+        });
+        assert!(apart(&found, &expected) < 1e-5);
+        for (ours, exact) in ours.iter().zip(&exact) {
+            assert!(apart(&ours.grad(), &exact.grad()) < 1e-5, "{:?}", ours.size());
+        }
+    }
+}
+
+/// Five steps with other slopes each, on parameters of one number to many: our kernel is where libtorch's Adam is.
+#[test]
+fn a_step_of_adam_of_our_own_is_libtorchs() {
+    let Some(_turn) = kernels() else { return };
+    tch::manual_seed(6);
+    let drawn: Vec<Tensor> = [1, 7, 100_003].iter().map(|count| Tensor::randn([*count], GPU)).collect();
+    let slopes: Vec<Vec<Tensor>> = (0..5).map(|_| drawn.iter().map(Tensor::randn_like).collect()).collect();
+    let rate = Tensor::full([1], 0.1, GPU);
+    let learned = |kernels: bool| {
+        let parameters: Vec<Tensor> = drawn.iter().map(|tensor| tensor.copy().set_requires_grad(true)).collect();
+        let state = torch_shim::AdamState::new(&parameters);
+        for slopes in &slopes {
+            clear_gradients(&parameters);
+            parameters
+                .iter()
+                .zip(slopes)
+                .for_each(|(parameter, slope)| (parameter * slope).sum(Kind::Float).backward());
+            torch_shim::adam_step(&parameters, &state, &rate, kernels);
+        }
+        assert_eq!(state.counts[2].double_value(&[0]), 5.0);
+        parameters
+    };
+    for ((ours, theirs), before) in learned(true).iter().zip(&learned(false)).zip(&drawn) {
+        // Each step is about 0.1 long.
+        let largest = |tensor: Tensor| tensor.abs().max().double_value(&[]);
+        assert!(largest(ours - theirs) < 1e-6 && largest(ours - before) > 0.1, "{:?}", ours.size());
+    }
+}
+
 /// A turn on a GPU with our kernels: none without a GPU, which a word on stderr tells. On a GPU they must compile, also
 /// from a test's thread that has asked CUDA for nothing yet, as is mostly so for the first that asks.
 fn kernels() -> Option<MutexGuard<'static, ()>> {

@@ -7,6 +7,7 @@
 //! with `m̂ = m / (1 − β₁ᵏ)` and `v̂ = v / (1 − β₂ᵏ)` at step `k`. libtorch's fused step: tch's own Adam makes a dozen
 //! calls for each parameter, and a step of the generator is hardly more than that.
 
+use super::has_kernels_on;
 use tch::{Kind, Tensor};
 use torch_shim::AdamState;
 
@@ -41,7 +42,18 @@ impl Adam {
     pub fn step(&self, loss: &Tensor) {
         torch_shim::clear_gradients(&self.parameters);
         loss.backward();
-        torch_shim::adam_step(&self.parameters, &self.state, &self.rate);
+        self.go();
+    }
+
+    /// Goes down the gradient of a loss of which no more is known than its slope in `result`.
+    pub fn step_from(&self, result: &Tensor, slope: &Tensor) {
+        torch_shim::clear_gradients(&self.parameters);
+        torch_shim::backward_from(result, slope);
+        self.go();
+    }
+
+    fn go(&self) {
+        torch_shim::adam_step(&self.parameters, &self.state, &self.rate, has_kernels_on(self.rate.device()));
     }
 }
 
@@ -59,6 +71,20 @@ mod tests {
         for expected in [0.9, 0.800_413] {
             adam.step(&parameter.square().sum(Kind::Float));
             assert!((parameter.double_value(&[0]) - expected).abs() < 1e-5, "{}", parameter.double_value(&[0]));
+        }
+    }
+
+    /// The slope of θ² is 2θ: given at θ, or at 3θ as a third of it, the steps are those of the loss.
+    #[test]
+    fn a_slope_is_as_good_as_a_loss() {
+        for factor in [1.0, 3.0] {
+            let parameter = Tensor::from_slice(&[1.0f32]).set_requires_grad(true);
+            let adam = Adam::new(vec![parameter.shallow_clone()], 0.1);
+            for expected in [0.9, 0.800_413] {
+                let result = &parameter * factor;
+                adam.step_from(&result, &(parameter.detach() * 2.0 / factor));
+                assert!((parameter.double_value(&[0]) - expected).abs() < 1e-5, "{}", parameter.double_value(&[0]));
+            }
         }
     }
 }

@@ -75,6 +75,12 @@ impl Mmd {
 
     /// The loss of `fake`, `[m, width]`, and its slope there, `[m, width]`.
     pub fn value_and_grad(&self, target: &Target, fake: &Tensor) -> (Tensor, Tensor) {
+        let (kernels, slope) = self.kernels_and_grad(target, fake);
+        (self.values(&[(target, fake.size()[0])]).of(&kernels.unsqueeze(0)).squeeze_dim(0), slope)
+    }
+
+    /// What [`Values`] makes the loss of, `[2]`, and its slope in `fake`, `[m, width]`.
+    pub(crate) fn kernels_and_grad(&self, target: &Target, fake: &Tensor) -> (Tensor, Tensor) {
         no_grad(|| {
             let of_fake = squares(fake);
             let (n, m) = (target.samples.size()[0], fake.size()[0]);
@@ -83,11 +89,11 @@ impl Mmd {
             let of_others = Tensor::cat(&[&target.squares, &of_fake], 0);
             let factors = [4.0 / (n as f64 * m as f64), -4.0 / (m as f64 * m as f64)];
             let single = fake.kind() == Kind::Float;
-            let Weighed { weights, sums, kernels: [across, within] } = if single && has_kernels_on(fake.device()) {
+            let Weighed { weights, sums, kernels } = if single && has_kernels_on(fake.device()) {
                 let weights = exact_product(fake, &others.tr());
                 let rates = &target.rates;
                 let sums = torch_shim::mmd_weigh(&weights, &of_fake, &of_others, rates, n, factors.into());
-                let kernels = [1, 2].map(|side| sums.get(side).sum(Kind::Float));
+                let kernels = sums.narrow(0, 1, 2).sum_dim_intlist([1i64].as_slice(), false, Kind::Float);
                 Weighed { sums: sums.get(0).unsqueeze(1), weights, kernels }
             } else if single && fake.device() == Device::Cpu {
                 self.weigh_here(&exact_product(fake, &others.tr()), (&of_fake, &of_others), n, factors)
@@ -95,15 +101,25 @@ impl Mmd {
                 self.weigh(distances(fake, &of_fake, &others, &of_others), n, factors)
             };
             let slope = sums * fake - exact_product(&weights, &others);
-            let squared = &target.own - across * (2.0 / (n as f64 * m as f64)) + within / (m as f64 * m as f64);
-            if self.root {
-                let root = (squared.clamp_min(0.0) + EPSILON).sqrt();
-                let slope = slope / (&root * 2.0);
-                (root, slope)
-            } else {
-                (squared, slope)
+            match self.root {
+                true => {
+                    let value = self.values(&[(target, m)]).of(&kernels.unsqueeze(0));
+                    (kernels, slope / (value * 2.0))
+                }
+                false => (kernels, slope),
             }
         })
+    }
+
+    /// What takes sums of kernels to losses, for fake samples of which each target is compared with so many.
+    pub(crate) fn values(&self, targets: &[(&Target, i64)]) -> Values {
+        let own = Tensor::stack(&targets.iter().map(|(target, _)| &target.own).collect::<Vec<_>>(), 0);
+        let factors = targets.iter().flat_map(|(target, m)| {
+            let (n, m) = (target.samples.size()[0] as f64, *m as f64);
+            [-2.0 / (n * m), 1.0 / (m * m)]
+        });
+        let factors = Tensor::from_slice(&factors.collect::<Vec<f64>>()).reshape([-1, 2]).to_device(own.device());
+        Values { own, factors, root: self.root }
     }
 
     fn rates(&self) -> impl Iterator<Item = f64> {
@@ -124,7 +140,7 @@ impl Mmd {
         Weighed {
             weights: Tensor::from_slice(&values).reshape(products.size()),
             sums: Tensor::from_slice(&sums.rows).unsqueeze(1),
-            kernels: sums.kernels.map(Tensor::from),
+            kernels: Tensor::from_slice(&sums.kernels),
         }
     }
 
@@ -140,9 +156,29 @@ impl Mmd {
         }
         let side = |tensor: &Tensor, from: i64, to: i64| tensor.narrow(1, from, to - from);
         let sums = [side(&kernels, 0, split), side(&kernels, split, columns)].map(|side| side.sum(None::<Kind>));
+        let sums = Tensor::stack(&sums, 0);
         let _ = side(&weights, 0, split).g_mul_scalar_(factors[0]);
         let _ = side(&weights, split, columns).g_mul_scalar_(factors[1]);
         Weighed { sums: weights.sum_dim_intlist([1i64].as_slice(), true, None::<Kind>), weights, kernels: sums }
+    }
+}
+
+/// Takes sums of kernels to losses.
+#[derive(Debug)]
+pub(crate) struct Values {
+    /// `mean k(x, x')` of each target.
+    own: Tensor,
+    /// What the sums of `k(x, y)` and of `k(y, y')` are times, `[targets, 2]`, in double precision.
+    factors: Tensor,
+    root: bool,
+}
+
+impl Values {
+    /// The losses, `[targets]`, of `kernels`, `[targets, 2]`.
+    pub(crate) fn of(&self, kernels: &Tensor) -> Tensor {
+        let means = (kernels * &self.factors).sum_dim_intlist([1i64].as_slice(), false, Kind::Double);
+        let squared = &self.own + means;
+        if self.root { (squared.clamp_min(0.0) + EPSILON).sqrt() } else { squared }
     }
 }
 
@@ -152,8 +188,8 @@ struct Weighed {
     weights: Tensor,
     /// Their sum in each row, `[rows, 1]`.
     sums: Tensor,
-    /// The sums of `k` over both sides.
-    kernels: [Tensor; 2],
+    /// The sums of `k` over both sides, `[2]`.
+    kernels: Tensor,
 }
 
 /// The squared length of each row, `[rows, 1]`.

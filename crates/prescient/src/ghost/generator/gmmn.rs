@@ -4,7 +4,7 @@
 //! many generated ones, under the squared MMD.
 
 use crate::class::Slot;
-use crate::engine::{Adam, Changing, Follow, repeat, with_seed};
+use crate::engine::{Adam, Changing, Follow, has_kernels_on, repeat, with_seed};
 use crate::ghost::generator::{FeatureBank, Generator, Scaler};
 use crate::loss::{Mmd, Target};
 use crate::seeds::{Seeds, Stream, picked};
@@ -75,9 +75,17 @@ impl Net {
     fn imagine(&self, slot: Slot, count: i64, train: bool) -> Tensor {
         let attributes = self.attributes.get(slot.index() as i64).expand([count, -1], false);
         let noise = Tensor::randn([count, NOISE], (Kind::Float, self.attributes.device()));
-        let hidden = self.hidden.forward(&Tensor::cat(&[attributes, noise], 1));
+        let hidden = layer(&self.hidden, &Tensor::cat(&[attributes, noise], 1));
         let hidden = hidden.prelu(&self.leak).dropout(self.settings.dropout, train);
-        self.out.forward(&hidden)
+        layer(&self.out, &hidden)
+    }
+}
+
+/// What a layer makes of `x`.
+fn layer(layer: &nn::Linear, x: &Tensor) -> Tensor {
+    match &layer.bs {
+        Some(bias) if has_kernels_on(x.device()) => torch_shim::linear(x, &layer.ws, bias),
+        _ => layer.forward(x),
     }
 }
 
@@ -103,20 +111,21 @@ impl Generator for Net {
                 (*slot, features.size()[0], mmd.target(&self.scaler.scale(&features)))
             })
             .collect();
+        let values = mmd.values(&real.iter().map(|(_, count, real)| (real, *count)).collect::<Vec<_>>());
         let adam = Adam::new(self.store.trainable_variables(), self.settings.lr);
         // An epoch: a step for each class.
         let steps = || {
-            let losses: Vec<Tensor> = real
+            let kernels: Vec<Tensor> = real
                 .iter()
                 .map(|(slot, count, real)| {
                     let fake = self.imagine(*slot, *count, true);
-                    let (loss, slope) = mmd.value_and_grad(real, &fake);
-                    // Its slope in `fake` is the loss's own.
-                    adam.step(&(fake * slope).sum(Kind::Float));
-                    loss
+                    let (kernels, slope) = mmd.kernels_and_grad(real, &fake);
+                    adam.step_from(&fake, &slope);
+                    kernels
                 })
                 .collect();
-            Tensor::stack(&losses, 0).mean(Kind::Double)
+            // All losses at once: on a GPU a number takes as long as a thousand.
+            values.of(&Tensor::stack(&kernels, 0)).mean(Kind::Double)
         };
         let device = self.attributes.device();
         with_seed(seed, || {
