@@ -10,7 +10,9 @@ use prescient::data::Source;
 use prescient::data::check::{Kind, QuickCheck, check_photos};
 use prescient::engine::Processes;
 use prescient::error::{DataError, Result};
-use prescient::experiment::{Experiment, PhotoDigests, Recipe, Record, RunFolder, names_learner, overridden, recipes};
+use prescient::experiment::{
+    Again, Experiment, PhotoDigests, Recipe, Record, RunFolder, names_learner, overridden, recipes,
+};
 use prescient::report;
 use std::path::{Path, PathBuf};
 
@@ -54,7 +56,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "DIR", conflicts_with = "recipe")]
     resume: Option<PathBuf>,
 
-    /// Begin, or go on, without reading every photo once: whether it is whole, on one side alone, and the one the run began with
+    /// Skip the check of all photos: whole, on one side only, unchanged since the run began
     #[arg(long)]
     no_check: bool,
 
@@ -85,11 +87,11 @@ impl Run {
         let mut progress = Progress::new();
         let (done, out) = match &self.resume {
             Some(folder) => {
-                if !self.no_check {
-                    self.check_again(folder)?;
-                }
-                let stop_after = self.stop_after();
-                let done = Experiment::resume_among(processes, folder, &self.sets, device, stop_after, &mut progress);
+                let bar = checking();
+                let checked = |_: usize, of: usize| count(&bar, of);
+                let check: Option<&(dyn Fn(usize, usize) + Sync)> = if self.no_check { None } else { Some(&checked) };
+                let again = Again { sets: &self.sets, stop_after: self.stop_after(), check };
+                let done = Experiment::resume_among(processes, folder, again, device, &mut progress);
                 (done, folder.clone())
             }
             None => {
@@ -98,9 +100,10 @@ impl Run {
                 let source = recipe.data.source.clone();
                 self.say_what_is_trained(&recipe)?;
                 let mut experiment = Experiment::new(recipe, device)?.among(processes.clone())?;
+                say_what_is_not_trained(experiment.recipe());
                 if !self.no_check {
                     let uses_columns = experiment.uses_class_information();
-                    experiment = experiment.with_photos(check(&source, Some(uses_columns))?);
+                    experiment = experiment.with_photos(check(&source, uses_columns)?);
                 }
                 (experiment.run(&out, self.stop_after(), &mut progress), out)
             }
@@ -123,28 +126,8 @@ impl Run {
         }
     }
 
-    /// Whether the photos of a run are still those it began with, those that no task has read yet among them.
-    fn check_again(&self, folder: &Path) -> Result<()> {
-        let run = RunFolder::to_go_on(folder)?;
-        let photos = run.photos()?;
-        if photos.is_empty() {
-            return Ok(());
-        }
-        let recipe = overridden(&Record::read(&run.record())?.start.recipe, &run.recipe(), &self.sets)?;
-        Ok(photos.check(&check(&recipe.data.source, None)?)?)
-    }
-
-    /// Training a network from scratch takes hours, and whoever has photos and no wish in this matter hardly means it. Nor does
-    /// anybody mean random weights that are never trained: a new kind of network does not have the weights of the one before.
+    /// Training a network from scratch takes hours, and whoever has photos and no wish in this matter hardly means it.
     fn say_what_is_trained(&self, recipe: &Recipe) -> Result<()> {
-        let extractor = &recipe.model.extractor;
-        if recipe.learner.is_closed_form() && !extractor.is_pretrained() && !extractor.takes_rows() {
-            output::tell(&format!(
-                "note: `{}` has random weights, and the closed form trains none: `model.extractor = {{ kind = \
-                 \"mobilenet-v2\", weights = \"imagenet\" }}` has seen photos",
-                extractor.name(),
-            ));
-        }
         let name = self.name();
         let comes_along = recipes::built_in().iter().any(|known| known.name == name);
         let own_photos = ["folder", "pack"].contains(&recipe.data.name());
@@ -176,22 +159,41 @@ impl Run {
     }
 }
 
-/// A bad photo is told now, with all others, and not when a task is half done. What is worth knowing of good ones is told where
-/// a run begins, and of columns where it `uses_columns`.
-fn check(source: &Source, uses_columns: Option<bool>) -> Result<PhotoDigests> {
+/// Nobody means random weights that are never trained: a new kind of network does not have the weights of the one before.
+fn say_what_is_not_trained(recipe: &Recipe) {
+    let extractor = &recipe.model.extractor;
+    if recipe.learner.is_closed_form() && !extractor.is_pretrained() && !extractor.takes_rows() {
+        output::tell(&format!(
+            "note: `{}` has random weights, and the closed form trains none; `prescient weights list` shows pretrained networks",
+            extractor.name()
+        ));
+    }
+}
+
+fn checking() -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} photos checked  {eta:>4} left")
         .expect("a template of known keys");
-    let bar = ProgressBar::new(0).with_style(style);
-    let QuickCheck { checkup, digests } = check_photos(source, &|_, of| {
-        bar.set_length(of as u64);
-        bar.inc(1);
-    });
+    ProgressBar::new(0).with_style(style)
+}
+
+/// One more of `of` is checked; with the last one the bar goes.
+fn count(bar: &ProgressBar, of: usize) {
+    bar.set_length(of as u64);
+    bar.inc(1);
+    if bar.position() == of as u64 {
+        bar.finish_and_clear();
+    }
+}
+
+/// A bad photo is told now, with all others, and not when a task is half done.
+fn check(source: &Source, uses_columns: bool) -> Result<PhotoDigests> {
+    let bar = checking();
+    let QuickCheck { checkup, digests } = check_photos(source, &|_, of| count(&bar, of));
     bar.finish_and_clear();
     match DataError::try_from(checkup) {
         Ok(error) => Err(error.into()),
         Err(checkup) => {
-            let is_told = |kind| uses_columns.is_some_and(|uses_columns| uses_columns || kind != Kind::Column);
-            let told = checkup.findings.iter().filter(|finding| is_told(finding.kind));
+            let told = checkup.findings.iter().filter(|finding| uses_columns || finding.kind != Kind::Column);
             told.for_each(|finding| output::tell(&format!("note: {}", finding.what)));
             Ok(PhotoDigests::new(digests))
         }

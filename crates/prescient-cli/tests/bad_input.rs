@@ -133,7 +133,8 @@ fn what_may_not_be_meant_is_said_at_the_start() {
     assert!(!chosen.contains("note: no `learner`"), "{chosen}");
     let closed = written.split("[train]").next().unwrap().to_owned() + "[learner]\nkind = \"closed-form\"\n";
     let closed = said(&closed, &["--out", "3"]);
-    assert!(closed.starts_with(price) && closed.ends_with("on the CPU; class information: wings, price\n"), "{closed}");
+    let ends = closed.ends_with("on the CPU; class information: wings, price\n");
+    assert!(closed.starts_with("note: `small-cnn` has random weights") && closed.contains(price) && ends, "{closed}");
 }
 
 #[test]
@@ -403,15 +404,26 @@ fn a_photo_that_is_replaced_before_a_run_goes_on() {
         place.refuses(&resume, &[&format!("1 photos of this run have changed since it began: `{name}`"), "hint: "]);
         std::fs::write(&photo, before).unwrap();
     }
+    // Where the data is not there any more, that is said, and not that each photo has changed.
+    std::fs::rename(place.path("photos"), place.path("elsewhere")).unwrap();
+    place.refuses(&resume, &["cannot open the dataset `folder`", "hint: "]);
     let list = place.path("run/photos.json");
     let noted = std::fs::read_to_string(&list).unwrap();
     std::fs::write(&list, noted.replacen("ant", "bee", 1)).unwrap();
-    place.refuses(&resume, &["run/photos.json", "it is not as it was written"]);
+    place.refuses(&resume, &["run/photos.json", "is not as the run wrote it"]);
     assert_eq!(run(&["audit", "run"]).0, Some(1));
-    std::fs::write(&list, noted).unwrap();
+    std::fs::write(&list, &noted).unwrap();
+    let table = std::fs::read(place.path("elsewhere/attributes.csv")).unwrap();
+    place.write("photos/attributes.csv", table);
+    let moved = [&resume[..], &["--set", "data.path=elsewhere"]].concat();
+    std::fs::remove_file(&list).unwrap();
     // Whoever wants to, goes on all the same; what was kept and what is tested on is compared in any case.
-    common::patch(20, 16, [9, 99, 199]).write_png(&place.path("photos/train/cat/1.png")).unwrap();
-    let (code, message) = run(&[&resume[..], &["--no-check"]].concat());
+    let without = [&moved[..], &["--stop-after", "1"]].concat();
+    assert!(run(&without).1.contains("no list of its photos: only exemplars and test images are compared"));
+    std::fs::write(&list, &noted).unwrap();
+    common::patch(20, 16, [9, 99, 199]).write_png(&place.path("elsewhere/train/cat/1.png")).unwrap();
+    place.refuses(&moved, &["1 photos of this run have changed since it began: `train/cat/1.png`"]);
+    let (code, message) = run(&[&moved[..], &["--no-check"]].concat());
     assert_eq!(code, Some(0), "{message}");
 }
 
@@ -428,7 +440,10 @@ fn random_weights_that_nobody_trains_are_told_of() {
     };
     place.write("r.toml", "[data]\nkind = \"folder\"\npath = \"photos\"\n[scenario]\nsplit = \"2+1\"\n");
     let told = run(&["--set", "model.extractor.kind=small-cnn"]);
-    assert!(told.starts_with("note: `small-cnn` has random weights, and the closed form trains none"), "{told}");
+    assert!(
+        told.starts_with("note: `small-cnn` has random weights, and the closed form trains none; `prescient weights"),
+        "{told}"
+    );
 }
 
 #[test]

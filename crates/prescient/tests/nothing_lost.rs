@@ -7,7 +7,7 @@ use common::{assert_same_run, bytes, files_below, photo_folder, small_recipe};
 use prescient::audit::audit;
 use prescient::data::{Dataset, Source, Subset, Synthetic, SyntheticSettings};
 use prescient::engine::Processes;
-use prescient::experiment::{Experiment, Recipe, Record, RunFolder};
+use prescient::experiment::{Again, Experiment, Recipe, Record, RunFolder};
 use prescient::ghost::GeneratorKind;
 use prescient::learner::{Event, Observer, Silent};
 use prescient::report::{Comparison, Format, ReadRun};
@@ -249,8 +249,10 @@ fn a_run_goes_on_after_its_data_moved() {
     common::run(photo_recipe(&before, ""), &still);
     Experiment::new(photo_recipe(&before, ""), Device::Cpu).unwrap().run(&moved, Some(1), &mut Silent).unwrap();
     std::fs::rename(&before, &after).unwrap();
-    let resume =
-        |set: String| Experiment::resume_among(&Processes::alone(), &moved, &[set], Device::Cpu, None, &mut Silent);
+    let resume = |set: String| {
+        let again = Again { sets: &[set], ..Again::default() };
+        Experiment::resume_among(&Processes::alone(), &moved, again, Device::Cpu, &mut Silent)
+    };
     assert!(Experiment::resume(&moved, Device::Cpu, None, &mut Silent).is_err());
     let error = resume("train.epochs=3".to_owned()).unwrap_err().to_string();
     assert_eq!(error, "`--set train.epochs=3` cannot change a run that has begun");

@@ -39,6 +39,7 @@ struct Linear : torch::autograd::Function<Linear> {
     const auto saved = context->get_saved_variables();
     const auto &x = saved[0], &weight = saved[1];
     const auto slope = slopes[0].contiguous();
+    TORCH_CHECK(slope.scalar_type() == at::kFloat, "slopes of a layer of ours are f32");
     const auto rows = static_cast<int>(slope.size(0)), columns = static_cast<int>(slope.size(1));
     auto dbias = at::empty({columns}, slope.options());
     launch("column_sums", {(columns + SIDE_BY_SIDE - 1) / SIDE_BY_SIDE, 1, SIDE_BY_SIDE, BELOW}, slope, data(slope),
@@ -73,6 +74,10 @@ int shim_adam(void *const *values, void *const *slopes, void *const *means, void
     all.parameters = count;
     launch("adam", {blocks(all.end[count - 1], 4, MOST_PASSES)}, borrowed(values[0]), all, data(borrowed(rate)), 0.9, 0.999,
            1e-8f);
+    // As libtorch's operations do: what autograd has kept of a parameter is not what it is now.
+    for (int i = 0; i < count; ++i) {
+      borrowed(values[i]).unsafeGetTensorImpl()->bump_version();
+    }
   });
 }
 

@@ -67,14 +67,16 @@ impl AdamState {
 }
 
 /// One step of Adam (β 0.9 and 0.999, ε 1e-8) for every parameter that has a gradient. `rate` is a tensor of one value. With
-/// `kernels`, which must be [ready](crate::kernels_ready), a kernel of our own does it where it can.
+/// `kernels`, which must be [ready](crate::kernels_ready), a kernel of our own does it where it can, and whether it did comes back.
 ///
 /// # Panics
 /// If `state` is not that of these parameters.
-pub fn adam_step(parameters: &[Tensor], state: &AdamState, rate: &Tensor, kernels: bool) {
-    assert_eq!(parameters.len(), state.means.len(), "one state a parameter");
+pub fn adam_step(parameters: &[Tensor], state: &AdamState, rate: &Tensor, kernels: bool) -> bool {
+    for kept in [&state.means, &state.squares, &state.counts] {
+        assert_eq!(parameters.len(), kept.len(), "one state a parameter");
+    }
     if kernels && small::adam(parameters, state, rate) {
-        return;
+        return true;
     }
     let values = pointers(parameters);
     let (means, squares, counts) = (pointers(&state.means), pointers(&state.squares), pointers(&state.counts));
@@ -89,6 +91,7 @@ pub fn adam_step(parameters: &[Tensor], state: &AdamState, rate: &Tensor, kernel
             rate.as_ptr(),
         )
     });
+    false
 }
 
 pub(crate) fn pointers(tensors: &[Tensor]) -> Vec<*mut C_tensor> {

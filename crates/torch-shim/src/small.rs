@@ -46,9 +46,13 @@ pub(crate) fn adam(parameters: &[Tensor], state: &AdamState, rate: &Tensor) -> b
     let all = [parameters, &slopes, &state.means, &state.squares];
     let fit = (1..=MOST_PARAMETERS).contains(&parameters.len())
         && is_plain(rate)
+        && rate.numel() == 1
         && slopes.iter().all(Tensor::defined)
         && all.iter().all(|tensors| tensors.iter().zip(parameters).all(|(tensor, like)| fits(tensor, like)))
-        && state.counts.iter().all(|number| is_plain(number) && number.device() == rate.device());
+        && state
+            .counts
+            .iter()
+            .all(|number| is_plain(number) && number.numel() == 1 && number.device() == rate.device());
     if !fit {
         return false;
     }

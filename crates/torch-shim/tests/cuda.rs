@@ -350,15 +350,15 @@ fn a_step_of_adam_of_our_own_is_libtorchs() {
                 .iter()
                 .zip(slopes)
                 .for_each(|(parameter, slope)| (parameter * slope).sum(Kind::Float).backward());
-            torch_shim::adam_step(&parameters, &state, &rate, kernels);
+            assert_eq!(torch_shim::adam_step(&parameters, &state, &rate, kernels), kernels, "who did it");
         }
         assert_eq!(state.counts[2].double_value(&[0]), 5.0);
         parameters
     };
     for ((ours, theirs), before) in learned(true).iter().zip(&learned(false)).zip(&drawn) {
-        // Each step is about 0.1 long.
+        // Each step is about 0.1 long, and numbers up to 5 are rounded by 2e-7 in each.
         let largest = |tensor: Tensor| tensor.abs().max().double_value(&[]);
-        assert!(largest(ours - theirs) < 1e-6 && largest(ours - before) > 0.1, "{:?}", ours.size());
+        assert!(largest(ours - theirs) < 3e-6 && largest(ours - before) > 0.1, "{:?}", ours.size());
     }
 }
 

@@ -42,18 +42,19 @@ impl Adam {
     pub fn step(&self, loss: &Tensor) {
         torch_shim::clear_gradients(&self.parameters);
         loss.backward();
-        self.go();
+        self.descend();
     }
 
     /// Goes down the gradient of a loss of which no more is known than its slope in `result`.
     pub fn step_from(&self, result: &Tensor, slope: &Tensor) {
         torch_shim::clear_gradients(&self.parameters);
         torch_shim::backward_from(result, slope);
-        self.go();
+        self.descend();
     }
 
-    fn go(&self) {
-        torch_shim::adam_step(&self.parameters, &self.state, &self.rate, has_kernels_on(self.rate.device()));
+    /// Moves the parameters by the gradients that they have.
+    fn descend(&self) {
+        let _ = torch_shim::adam_step(&self.parameters, &self.state, &self.rate, has_kernels_on(self.rate.device()));
     }
 }
 

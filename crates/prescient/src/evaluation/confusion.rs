@@ -1,6 +1,7 @@
 //! How often each class was answered for images of each class.
 
 use crate::class::{Slot, Slots};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -95,14 +96,24 @@ impl<'de> Deserialize<'de> for Confusion {
             Dense(Vec<u32>),
             Pairs(Vec<(u32, u32)>),
         }
-        let counted = |row: Row| -> BTreeMap<u32, u32> {
+        let rows = Vec::<Row>::deserialize(deserializer)?;
+        let (classes, whole) = (rows.len(), rows.len() <= WRITTEN_WHOLE);
+        let counted = |row: Row| -> Option<BTreeMap<u32, u32>> {
             match row {
-                Row::Dense(counts) => (0..).zip(counts).filter(|(_, count)| *count > 0).collect(),
-                Row::Pairs(pairs) => pairs.into_iter().collect(),
+                Row::Dense(counts) if !whole && counts.is_empty() => Some(BTreeMap::new()),
+                // Early versions wrote all of it, however much that was.
+                Row::Dense(counts) if [classes, classes + 1].contains(&counts.len()) => {
+                    Some((0..).zip(counts).filter(|(_, count)| *count > 0).collect())
+                }
+                Row::Pairs(pairs) if !whole && pairs.is_sorted_by(|(one, _), (next, _)| one < next) => {
+                    Some(pairs.into_iter().collect())
+                }
+                _ => None,
             }
         };
-        let rows = Vec::<Row>::deserialize(deserializer)?;
-        Ok(Self { rows: rows.into_iter().map(counted).collect() })
+        let rows: Option<_> = rows.into_iter().map(counted).collect();
+        let wrong = || D::Error::custom(format!("expected the answers to {classes} classes, in order"));
+        Ok(Self { rows: rows.ok_or_else(wrong)? })
     }
 }
 
@@ -144,6 +155,19 @@ mod tests {
             let text = serde_json::to_string(&confusion).expect("plain data");
             assert!(text.starts_with(written), "{text}");
             assert_eq!(serde_json::from_str::<Confusion>(&text).expect("as written"), confusion);
+        }
+    }
+
+    #[test]
+    fn a_table_that_is_cut_or_says_something_twice_is_refused() {
+        for text in ["[[1,0],[0]]", "[[1,0,0,0],[0,1]]", "[[[0,1]],[[1,1]]]", "[[1,0],[]]"] {
+            let error = serde_json::from_str::<Confusion>(text).expect_err(text).to_string();
+            assert!(error.starts_with("expected the answers to 2 classes"), "{text}: {error}");
+        }
+        let many = |first: &str| format!("[{first}{}]", ",[]".repeat(1000));
+        assert!(serde_json::from_str::<Confusion>(&many("[[0,1],[2,1]]")).is_ok());
+        for twice in ["[[2,1],[0,1]]", "[[0,9],[0,1]]"] {
+            assert!(serde_json::from_str::<Confusion>(&many(twice)).is_err(), "{twice}");
         }
     }
 }

@@ -366,7 +366,8 @@ impl RunFolder {
 impl Drop for RunFolder {
     /// A run that failed before its first task was finished leaves nothing behind, unless it can be gone on with.
     fn drop(&mut self) {
-        if let Some(nursery) = &self.nursery
+        // Whoever only looked into it takes nothing away: another process may be writing.
+        if let Some(nursery) = self.nursery.as_ref().filter(|_| self.lock.is_some())
             && !self.partial(1).exists()
         {
             let _ = fs::remove_dir_all(nursery);

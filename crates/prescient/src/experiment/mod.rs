@@ -35,6 +35,7 @@ pub use photos::PhotoDigests;
 pub use preset::{PRESETS, Preset, tuned_changes};
 pub use recipe::{ImageSettings, Recipe, ScenarioSettings};
 pub use record::Record;
+pub use resume::Again;
 pub use telemetry::{Spent, StageSeconds};
 
 use crate::class::ClassId;
@@ -135,7 +136,7 @@ impl Experiment {
         Ok(Self { processes, ..self })
     }
 
-    /// The same with photos that were found to be these: the run goes on with no others.
+    /// The same with photos that were found to be these: a run that is stopped goes on with no others.
     pub fn with_photos(self, photos: PhotoDigests) -> Self {
         Self { photos, ..self }
     }

@@ -1,8 +1,8 @@
 //! The photos that a run began with, by digests of their files: also those that no task has read yet, and those that no later task
 //! will read again.
 //!
-//! The check before the first step computes them, for it reads every file anyhow. A run without that check has none, and then only
-//! exemplars and test images are compared when it goes on.
+//! The check before the first step computes them, for it reads every file anyhow. A run without that check has none, nor has one
+//! whose images lie together in one file; then only exemplars and test images are compared when it goes on.
 
 use crate::disk;
 use crate::error::RunError;
@@ -44,7 +44,11 @@ impl PhotoDigests {
 
     /// Reads the file's text; `path` is named in errors.
     pub(super) fn parse(text: &str, path: &Path) -> Result<Self, RunError> {
-        let read = disk::opened(text).and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
+        // There never was one without a digest.
+        let signed = |opened: &String| opened.len() < text.len();
+        let opened =
+            disk::opened(text).and_then(|opened| Some(opened).filter(signed).ok_or("it has no digest".to_owned()));
+        let read = opened.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
         read.map_err(|reason| RunError::Damaged { path: path.to_owned(), line: None, reason })
     }
 }
@@ -63,7 +67,7 @@ mod tests {
         let says = |now: &[(&str, &str)]| then.check(&digests(now)).map_err(|error| error.to_string());
         assert_eq!(says(&[("ant/1.jpg", "a"), ("bee/1.jpg", "b"), ("cat/1.jpg", "c"), ("dog/1.jpg", "d")]), Ok(()));
         let error = says(&[("ant/1.jpg", "a"), ("bee/1.jpg", "changed")]).expect_err("one changed, one is gone");
-        assert_eq!(error, "2 photos of this run have changed since it began: `bee/1.jpg`");
+        assert_eq!(error, "2 photos of this run have changed since it began: `bee/1.jpg` and others");
     }
 
     #[test]
@@ -71,6 +75,8 @@ mod tests {
         let (digests, path) = (digests(&[("ant/1.jpg", "a")]), Path::new("photos.json"));
         let text = digests.to_json();
         assert_eq!(PhotoDigests::parse(&text, path).expect("as written"), digests);
-        assert!(PhotoDigests::parse(&text.replace("ant", "bee"), path).is_err());
+        for changed in [text.replace("ant", "bee"), "{\"photos\": {}}\n".to_owned(), String::new()] {
+            assert!(PhotoDigests::parse(&changed, path).is_err(), "{changed}");
+        }
     }
 }

@@ -1,44 +1,60 @@
 //! A run that is gone on with, or looked into: it must be the same run, with the same data.
 
 use super::images;
+use crate::data::check::check_photos;
 use crate::engine::Processes;
 use crate::error::{ProcessError, Result, RunError};
 use crate::evaluation::Inspection;
 use crate::experiment::events::Events;
 use crate::experiment::output::Output;
 use crate::experiment::record::Start;
-use crate::experiment::{Experiment, Recipe, Record, RunFolder, overridden, resume_files};
+use crate::experiment::{Experiment, PhotoDigests, Recipe, Record, RunFolder, overridden, resume_files};
 use crate::learner::Observer;
 use std::path::Path;
 use tch::Device;
 
+/// How a run is gone on with.
+#[derive(Clone, Copy, Default)]
+pub struct Again<'a> {
+    /// Where the data lies elsewhere now, `data.path=PATH`, and nothing else. The record stays as it is.
+    pub sets: &'a [String],
+    /// After which task it stops.
+    pub stop_after: Option<usize>,
+    /// Compares all photos with those that the run began with, and tells of how many of how many that was done. None: only
+    /// exemplars and test images are compared.
+    pub check: Option<&'a (dyn Fn(usize, usize) + Sync)>,
+}
+
 impl Experiment {
-    /// Goes on with the run in `folder` after its last finished task.
+    /// Goes on with the run in `folder` after its last finished task, with the very photos that it began with.
     pub fn resume(
         path: &Path,
         device: Device,
         stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
-        Self::resume_among(&Processes::alone(), path, &[], device, stop_after, observer)
+        let again = Again { stop_after, check: Some(&|_, _| ()), ..Again::default() };
+        Self::resume_among(&Processes::alone(), path, again, device, observer)
     }
 
-    /// The same as process 0 of several, however many there were before; the others call [`Experiment::help_resume`]. Where the data
-    /// lies elsewhere now, `sets` has `data.path=PATH`, and nothing else. The record stays as it is.
+    /// The same as process 0 of several, however many there were before; the others call [`Experiment::help_resume`].
     pub fn resume_among(
         processes: &Processes,
         path: &Path,
-        sets: &[String],
+        again: Again<'_>,
         device: Device,
-        stop_after: Option<usize>,
         observer: &mut dyn Observer,
     ) -> Result<Record> {
+        let Again { sets, stop_after, check } = again;
         let mut folder = RunFolder::to_go_on(path)?;
         folder.lock()?;
         let (experiment, before) = Self::again(&folder, sets, device)?;
         if before.start.device != experiment.start.device {
             let (expected, found) = (before.start.device, experiment.start.device);
             return Err(RunError::OtherDevice { expected, found }.into());
+        }
+        if let Some(progress) = check {
+            experiment.compare_photos(&folder, progress)?;
         }
         // A kill may have come between a task and the record.
         folder.write_record(&before.start)?;
@@ -135,6 +151,18 @@ impl Experiment {
             return Err(RunError::OtherRecipe { path: file }.into());
         }
         Ok((experiment, before))
+    }
+
+    /// Whether all photos are those that the run began with, where it noted them.
+    fn compare_photos(&self, folder: &RunFolder, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<()> {
+        let (then, source) = (folder.photos()?, &self.recipe.data.source);
+        if then.is_empty() {
+            if source.info().photos && !source.info().in_memory {
+                tracing::warn!("this run has no list of its photos: only exemplars and test images are compared");
+            }
+            return Ok(());
+        }
+        Ok(then.check(&PhotoDigests::new(check_photos(source, progress).digests))?)
     }
 
     /// Whether what the run has kept and was tested on, as the file at `path` lists it, has the same pixels as then.

@@ -16,6 +16,9 @@ use tch::{Device, Kind, Tensor};
 /// Photos read and looked at together.
 pub(crate) const CHUNK: usize = 64;
 
+/// Rows of numbers are hardly looked at, and read many more at a time.
+const ROWS: usize = 16 * CHUNK;
+
 /// What was looked at is kept after so long: killed then, nobody need look at those photos again.
 const KEPT_EVERY: Duration = Duration::from_secs(5);
 /// Or after so many photos: what is not written yet lies in memory.
@@ -64,11 +67,12 @@ impl FrozenFeatures {
             _ => data.training_image(sample),
         };
         let (mut values, mut photos) = (Vec::with_capacity(samples.len() * self.cache.width()), Vec::new());
-        for samples in samples.chunks(CHUNK) {
+        let chunk = if self.is_row { ROWS } else { CHUNK };
+        for samples in samples.chunks(chunk) {
             let (known, view) = (&*self, input.view());
             let see = |sample: &Sample| {
                 let image = read(sample)?;
-                // The ledger has just computed it.
+                // The ledger computed it when it was first read.
                 let photo = data.digest(sample).unwrap_or_else(|| content(&image));
                 Ok(known.glimpse(photo, &image, view))
             };
@@ -82,7 +86,7 @@ impl FrozenFeatures {
                 true => self.cache.forget(),
                 false => self.keep_now_and_then()?,
             }
-            observer.on_event(&Event::Step);
+            (0..samples.len().div_ceil(CHUNK)).for_each(|_| observer.on_event(&Event::Step));
         }
         self.keep()?;
         let features = Tensor::from_slice(&values).reshape([samples.len() as i64, self.cache.width() as i64]);

@@ -103,8 +103,9 @@ impl Mmd {
             let slope = sums * fake - exact_product(&weights, &others);
             match self.root {
                 true => {
-                    let value = self.values(&[(target, m)]).of(&kernels.unsqueeze(0));
-                    (kernels, slope / (value * 2.0))
+                    let value = self.values(&[(target, m)]).of(&kernels.unsqueeze(0)).squeeze_dim(0);
+                    let slope = slope / (value * 2.0).to_kind(fake.kind());
+                    (kernels, slope)
                 }
                 false => (kernels, slope),
             }
@@ -256,6 +257,7 @@ mod tests {
                 // In single precision, by our own pass over the distances.
                 let single = |tensor: &Tensor| tensor.detach().to_kind(Kind::Float);
                 let (value, slope) = mmd.value_and_grad(&mmd.target(&single(&real)), &single(&fake));
+                assert_eq!((slope.kind(), value.dim()), (Kind::Float, 0));
                 assert_close(&(value - mmd.loss(&real, &fake)), 0.0);
                 assert_close(&(slope - fake.grad()).abs().max(), 0.0);
             }

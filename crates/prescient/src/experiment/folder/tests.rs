@@ -21,3 +21,19 @@ fn a_finished_task_is_synced_before_it_has_its_name() {
     }
     assert_eq!(synced.last(), Some(&parent.path().to_owned()), "{synced:?}");
 }
+
+/// Another process finishes its first task meanwhile: the part is gone, and the folder has its old name for a moment yet.
+#[test]
+fn who_looks_into_an_unfinished_run_takes_nothing_away() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let (path, unfinished) = (parent.path().join("run"), parent.path().join("run.unfinished"));
+    let writer = RunFolder::create(&path, "").expect("a folder");
+    std::fs::write(unfinished.join(RECORD), "").expect("a record");
+    std::fs::write(writer.partial(1), "").expect("half a task");
+    let looker = RunFolder::open_unfinished(&path).expect("half learned");
+    std::fs::remove_file(writer.partial(1)).expect("finished");
+    drop(looker);
+    assert!(unfinished.join(RECORD).is_file());
+    drop(writer);
+    assert!(!unfinished.exists(), "who writes and fails leaves nothing behind");
+}

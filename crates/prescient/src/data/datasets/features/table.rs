@@ -72,7 +72,7 @@ impl Table {
         values: Values,
         classes: Vec<String>,
     ) -> Result<Self, DataError> {
-        if rows == 0 || rows > u32::MAX as usize || width > u32::MAX as usize / 4 {
+        if rows == 0 || width == 0 || rows > u32::MAX as usize || width > u32::MAX as usize / 4 {
             return Err(fault(
                 path,
                 "rows of numbers".to_owned(),
