@@ -13,6 +13,7 @@ use prescient::error::{DataError, Result};
 use prescient::experiment::{
     Again, Experiment, PhotoDigests, Recipe, Record, RunFolder, names_learner, overridden, recipes,
 };
+use prescient::extractor::ExtractorKind;
 use prescient::report;
 use std::path::{Path, PathBuf};
 
@@ -162,7 +163,8 @@ impl Run {
 /// Nobody means random weights that are never trained: a new kind of network does not have the weights of the one before.
 fn say_what_is_not_trained(recipe: &Recipe) {
     let extractor = &recipe.model.extractor;
-    if recipe.learner.is_closed_form() && !extractor.is_pretrained() && !extractor.takes_rows() {
+    if recipe.learner.is_closed_form() && !extractor.is_pretrained() && !matches!(extractor, ExtractorKind::Identity(_))
+    {
         output::tell(&format!(
             "note: `{}` has random weights, and the closed form trains none; `prescient weights list` shows pretrained networks",
             extractor.name()

@@ -401,7 +401,7 @@ fn a_photo_that_is_replaced_before_a_run_goes_on() {
         let photo = place.path(&format!("photos/{name}"));
         let before = std::fs::read(&photo).unwrap();
         common::patch(20, 16, [9, 99, 199]).write_png(&photo).unwrap();
-        place.refuses(&resume, &[&format!("1 photos of this run have changed since it began: `{name}`"), "hint: "]);
+        place.refuses(&resume, &[&format!("1 photo of this run has changed since it began: `{name}`"), "hint: "]);
         std::fs::write(&photo, before).unwrap();
     }
     // Where the data is not there any more, that is said, and not that each photo has changed.
@@ -422,7 +422,7 @@ fn a_photo_that_is_replaced_before_a_run_goes_on() {
     assert!(run(&without).1.contains("no list of its photos: only exemplars and test images are compared"));
     std::fs::write(&list, &noted).unwrap();
     common::patch(20, 16, [9, 99, 199]).write_png(&place.path("elsewhere/train/cat/1.png")).unwrap();
-    place.refuses(&moved, &["1 photos of this run have changed since it began: `train/cat/1.png`"]);
+    place.refuses(&moved, &["1 photo of this run has changed since it began: `train/cat/1.png`"]);
     let (code, message) = run(&[&moved[..], &["--no-check"]].concat());
     assert_eq!(code, Some(0), "{message}");
 }

@@ -183,7 +183,7 @@ fn replaced_photos_are_noticed_on_resume() {
         let before = std::fs::read(photos.join(name)).unwrap();
         common::patch(20, 16, [9, 99, 199]).write_png(&photos.join(name)).unwrap();
         let error = Experiment::resume(&run, Device::Cpu, None, &mut Silent).unwrap_err().to_string();
-        assert_eq!(error, format!("1 photos of this run have changed since it began: `{name}`"));
+        assert_eq!(error, format!("1 photo of this run has changed since it began: `{name}`"));
         std::fs::write(photos.join(name), before).unwrap();
     }
     assert_eq!(Experiment::resume(&run, Device::Cpu, None, &mut Silent).unwrap().evaluations().count(), 2);

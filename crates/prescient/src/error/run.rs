@@ -75,7 +75,7 @@ pub enum RunError {
         path: PathBuf,
     },
     /// An image that a run has read has other pixels now.
-    #[error("{count} photos of this run have changed since it began: `{first}`{}", if *count > 1 { " and others" } else { "" })]
+    #[error("{}", changed_photos(*count, first))]
     OtherPhotos {
         /// The first of them.
         first: String,
@@ -183,6 +183,14 @@ pub enum RunError {
         /// Now.
         found: String,
     },
+}
+
+/// What is said of photos that have changed.
+fn changed_photos(count: usize, first: &str) -> String {
+    match count {
+        1 => format!("1 photo of this run has changed since it began: `{first}`"),
+        _ => format!("{count} photos of this run have changed since it began, `{first}` among them"),
+    }
 }
 
 impl RunError {

@@ -5,9 +5,9 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// With more classes only what is not zero is written: ten thousand have a hundred million pairs, of which ten thousand images fill
-/// hardly any.
-const WRITTEN_WHOLE: usize = 1000;
+/// With more classes only what is not zero is written, and no square of them is drawn: ten thousand have a hundred million pairs, of
+/// which ten thousand images fill hardly any.
+const WHOLE: usize = 1000;
 
 /// How often each class was answered for images of each class.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,11 @@ impl Confusion {
     /// How many classes have images.
     pub fn classes(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Whether a square of all pairs can be shown.
+    pub fn is_square(&self) -> bool {
+        self.rows.len() <= WHOLE
     }
 
     /// How often images of `truth` were answered with `answer`.
@@ -81,9 +86,9 @@ impl Confusion {
 impl Serialize for Confusion {
     /// As [`dense`](Self::dense), or with very many classes as pairs of an answer and its count.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.rows.len() > WRITTEN_WHOLE {
-            true => serializer.collect_seq(self.rows.iter().map(|row| row.iter().collect::<Vec<_>>())),
-            false => self.dense().serialize(serializer),
+        match self.is_square() {
+            true => self.dense().serialize(serializer),
+            false => serializer.collect_seq(self.rows.iter().map(|row| row.iter().collect::<Vec<_>>())),
         }
     }
 }
@@ -91,13 +96,13 @@ impl Serialize for Confusion {
 impl<'de> Deserialize<'de> for Confusion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged)]
+        #[serde(untagged, expecting = "expected the answers to a class: counts, or pairs of an answer and its count")]
         enum Row {
             Dense(Vec<u32>),
             Pairs(Vec<(u32, u32)>),
         }
         let rows = Vec::<Row>::deserialize(deserializer)?;
-        let (classes, whole) = (rows.len(), rows.len() <= WRITTEN_WHOLE);
+        let (classes, whole) = (rows.len(), rows.len() <= WHOLE);
         let counted = |row: Row| -> Option<BTreeMap<u32, u32>> {
             match row {
                 Row::Dense(counts) if !whole && counts.is_empty() => Some(BTreeMap::new()),

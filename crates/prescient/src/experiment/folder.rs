@@ -16,6 +16,7 @@
 //! finished task, so a run that fails before leaves nothing behind; one that is killed before leaves `RUN.unfinished`, which the
 //! next run into `RUN` takes away. Who writes holds a lock on the folder.
 
+mod faults;
 mod places;
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,7 @@ use crate::experiment::photos::PhotoDigests;
 use crate::experiment::record::{Digests, Line, Record, Start};
 use crate::experiment::scatter;
 use crate::experiment::telemetry::Spent;
-use places::{name, nursery, partial_name, remove, temporary};
+use places::{finished_name, name, nursery, partial_name, remove, task_name, temporary, write};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -95,7 +96,7 @@ impl RunFolder {
             let _ = fs::remove_dir(nursery);
             return Err(RunError::Exists { path: path.to_owned() });
         }
-        if nursery.join(TASKS).join(partial_name(1)).exists() {
+        if has_begun(nursery) {
             return Err(RunError::Unfinished { path: path.to_owned(), unfinished: nursery.to_owned() });
         }
         let here = || fs::read_dir(nursery).map_err(RunError::io(nursery)).map(|entries| entries.flatten());
@@ -112,6 +113,10 @@ impl RunFolder {
     /// Nobody else may write from here on. What a killed run left unfinished is taken away.
     pub(super) fn lock(&mut self) -> Result<(), RunError> {
         self.lock = Some(locked(self.here(), &self.path)?);
+        // A kill may have come between the first task and the name.
+        if self.finished() > 0 {
+            self.take_name()?;
+        }
         let tasks = self.here().join(TASKS);
         let over: Vec<String> = (1..=self.finished()).map(partial_name).collect();
         for entry in fs::read_dir(&tasks).map_err(RunError::io(&tasks))?.flatten() {
@@ -135,20 +140,28 @@ impl RunFolder {
 
     /// The run at `path` that can be gone on with, whether its first task is finished or not.
     pub fn to_go_on(path: &Path) -> Result<Self, RunError> {
-        Self::open(path).or_else(|error| Self::open_unfinished(path).ok_or_else(|| Self::nothing_at(path, error)))
+        // What lies there until the first task is finished is part of the run that will be called otherwise.
+        let meant = finished_name(path).filter(|run| Self::unfinished(run));
+        let path = meant.as_deref().unwrap_or(path);
+        let unfinished = |error| Self::open_unfinished(path).ok_or_else(|| Self::nothing_at(path, error));
+        Self::open(path).or_else(unfinished)
     }
 
     /// Why there is nothing to go on with at `path`.
     fn nothing_at(path: &Path, error: RunError) -> RunError {
-        match !path.exists() && nursery(path).is_dir() {
-            true => RunError::NothingKept { path: path.to_owned() },
+        let nursery = nursery(path);
+        match !path.exists() && nursery.is_dir() {
+            true => match locked(&nursery, path) {
+                Ok(_) => RunError::NothingKept { path: path.to_owned() },
+                Err(taken) => taken,
+            },
             false => error,
         }
     }
 
     fn unfinished(path: &Path) -> bool {
         let nursery = nursery(path);
-        !path.exists() && nursery.join(RECORD).is_file() && nursery.join(TASKS).join(partial_name(1)).is_file()
+        !path.exists() && nursery.join(RECORD).is_file() && has_begun(&nursery)
     }
 
     /// Where task `task` is kept while it is half learned.
@@ -188,7 +201,7 @@ impl RunFolder {
 
     /// What task `task` left behind.
     pub fn task(&self, task: usize) -> PathBuf {
-        self.here().join(TASKS).join(format!("{task:02}"))
+        self.here().join(TASKS).join(task_name(task))
     }
 
     /// Which images task `task` read.
@@ -222,20 +235,19 @@ impl RunFolder {
         scatter::parse(&bytes, &path, record.start.classes.len(), images).map(Some)
     }
 
-    /// Notes the photos that the run begins with, where they are known.
+    /// Notes the photos that the run begins with.
     pub(super) fn write_photos(&self, photos: &PhotoDigests) -> Result<(), RunError> {
-        match photos.is_empty() {
-            true => Ok(()),
-            false => write(&self.here().join(PHOTOS), photos.to_json().as_bytes()),
-        }
+        write(&self.here().join(PHOTOS), photos.to_json().as_bytes())
     }
 
-    /// The photos that the run began with; none where they were not checked.
-    pub fn photos(&self) -> Result<PhotoDigests, RunError> {
+    /// The photos that the run began with; none where `start` says that they were not checked.
+    pub(super) fn photos(&self, start: &Start) -> Result<Option<PhotoDigests>, RunError> {
+        let Some(expected) = &start.photos else { return Ok(None) };
         let path = self.here().join(PHOTOS);
-        match disk::read_run_text(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(PhotoDigests::default()),
-            read => PhotoDigests::parse(&read.map_err(RunError::io(&path))?, &path),
+        let text = disk::read_run_text(&path).map_err(RunError::io(&path))?;
+        match disk::digest(text.as_bytes()) == *expected {
+            true => PhotoDigests::parse(&text, &path).map(Some),
+            false => Err(RunError::Changed { path }),
         }
     }
 
@@ -274,13 +286,16 @@ impl RunFolder {
         disk::sync_folder(&self.here().join(TASKS)).map_err(RunError::io(&place))?;
         remove(&self.partial(task))?;
         self.write_record(start)?;
-        if let Some(nursery) = self.nursery.take() {
-            disk::sync_tree(&nursery).map_err(RunError::io(&nursery))?;
-            fs::rename(&nursery, &self.path).map_err(RunError::io(&self.path))?;
-            let parent = self.path.parent().unwrap_or(Path::new("."));
-            disk::sync_folder(parent).map_err(RunError::io(parent))?;
-        }
-        Ok(())
+        self.take_name()
+    }
+
+    /// Gives the folder its name, now that it has a finished task.
+    fn take_name(&mut self) -> Result<(), RunError> {
+        let Some(nursery) = self.nursery.take() else { return Ok(()) };
+        disk::sync_tree(&nursery).map_err(RunError::io(&nursery))?;
+        fs::rename(&nursery, &self.path).map_err(RunError::io(&self.path))?;
+        let parent = self.path.parent().unwrap_or(Path::new("."));
+        disk::sync_folder(parent).map_err(RunError::io(parent))
     }
 
     /// Writes the record anew from what the finished tasks left behind. After a run was killed between a task and the
@@ -318,46 +333,6 @@ impl RunFolder {
         Ok(record)
     }
 
-    /// Whether everything in the folder is as it was written: the recipe, and every file of every task that `record` has digests of.
-    pub fn verify(&self, record: &Record) -> Result<(), RunError> {
-        let faults = self.faults(record)?;
-        match faults.into_iter().next() {
-            None => Ok(()),
-            Some(path) if path == self.recipe() => Err(RunError::OtherRecipe { path }),
-            Some(path) => Err(RunError::Changed { path }),
-        }
-    }
-
-    /// The files that are not as they were written. Those of a model that are not there any more are not among them.
-    pub(crate) fn faults(&self, record: &Record) -> Result<Vec<PathBuf>, RunError> {
-        let mut faults = Vec::new();
-        if disk::read(&self.recipe(), disk::RUN).map_err(RunError::io(&self.recipe()))?
-            != record.start.recipe.as_bytes()
-        {
-            faults.push(self.recipe());
-        }
-        if self.photos().is_err() {
-            faults.push(self.here().join(PHOTOS));
-        }
-        for task in 1..=record.evaluations().count() {
-            let names = record.digests(task).into_iter().flat_map(|digests| digests.files.iter());
-            for (name, expected) in names {
-                let path = self.task(task).join(name);
-                let bytes = match disk::read(&path, disk::RUN) {
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                    read => read.map_err(RunError::io(&path))?,
-                };
-                if disk::digest(&bytes) != *expected {
-                    faults.push(path);
-                }
-            }
-            if self.spent(task).is_err() {
-                faults.push(self.task(task).join(TELEMETRY));
-            }
-        }
-        Ok(faults)
-    }
-
     fn here(&self) -> &Path {
         self.nursery.as_deref().unwrap_or(&self.path)
     }
@@ -368,21 +343,22 @@ impl Drop for RunFolder {
     fn drop(&mut self) {
         // Whoever only looked into it takes nothing away: another process may be writing.
         if let Some(nursery) = self.nursery.as_ref().filter(|_| self.lock.is_some())
-            && !self.partial(1).exists()
+            && !has_begun(nursery)
         {
             let _ = fs::remove_dir_all(nursery);
         }
     }
 }
 
+/// Whether the first task is learned, or half learned.
+fn has_begun(nursery: &Path) -> bool {
+    [partial_name(1), task_name(1)].iter().any(|name| nursery.join(TASKS).join(name).exists())
+}
+
 /// Locks `folder`, which is called `path` in errors.
 fn locked(folder: &Path, path: &Path) -> Result<Lock, RunError> {
     let taken = Lock::take(folder).map_err(RunError::io(folder))?;
     taken.ok_or_else(|| RunError::Locked { path: path.to_owned() })
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
-    fs::write(path, bytes).map_err(RunError::io(path))
 }
 
 /// The digest of every file of a folder.

@@ -118,6 +118,7 @@ impl Experiment {
             weights: recipe.model.extractor.provenance()?,
             data,
             images,
+            photos: None,
             classes: scenario.order().iter().map(|class| catalogue.name(*class).to_owned()).collect(),
             tasks: split.sizes().to_vec(),
         };
@@ -138,7 +139,8 @@ impl Experiment {
 
     /// The same with photos that were found to be these: a run that is stopped goes on with no others.
     pub fn with_photos(self, photos: PhotoDigests) -> Self {
-        Self { photos, ..self }
+        let digest = (!photos.is_empty()).then(|| disk::digest(photos.to_json().as_bytes()));
+        Self { photos, start: Start { photos: digest, ..self.start }, ..self }
     }
 
     /// The recipe with nothing left open.
@@ -149,7 +151,9 @@ impl Experiment {
     /// Runs every task into the new folder `out`, or stops after task `stop_after`.
     pub fn run(&self, out: &Path, stop_after: Option<usize>, observer: &mut dyn Observer) -> Result<Record> {
         let mut folder = RunFolder::create(out, &self.start.recipe)?;
-        folder.write_photos(&self.photos)?;
+        if self.start.photos.is_some() {
+            folder.write_photos(&self.photos)?;
+        }
         folder.write_record(&self.start)?;
         let events = Events::open(&folder.events(), &self.start.tasks, None)?;
         self.go_on(Some(Output { folder: &mut folder, events }), self.learner()?, 0, stop_after, observer)?;

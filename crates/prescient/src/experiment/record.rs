@@ -66,6 +66,9 @@ pub struct Start {
     /// A hash of which images it holds and what each shows, whatever is known of their classes. Early versions had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<String>,
+    /// The digest of the file that lists all photos, where they were checked before the first step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub photos: Option<String>,
     /// The classes' names in order of arrival, then those that never arrive: they are described and have no images.
     pub classes: Vec<String>,
     /// How many arrive with each task.
@@ -364,6 +367,7 @@ pub(crate) mod testing {
             weights: None,
             data: "0".to_owned(),
             images: None,
+            photos: None,
             classes: classes.map(String::from).to_vec(),
             tasks: tasks.to_vec(),
         }

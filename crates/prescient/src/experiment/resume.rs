@@ -1,9 +1,9 @@
 //! A run that is gone on with, or looked into: it must be the same run, with the same data.
 
 use super::images;
-use crate::data::check::check_photos;
+use crate::data::check::{QuickCheck, check_photos};
 use crate::engine::Processes;
-use crate::error::{ProcessError, Result, RunError};
+use crate::error::{DataError, ProcessError, Result, RunError};
 use crate::evaluation::Inspection;
 use crate::experiment::events::Events;
 use crate::experiment::output::Output;
@@ -54,7 +54,7 @@ impl Experiment {
             return Err(RunError::OtherDevice { expected, found }.into());
         }
         if let Some(progress) = check {
-            experiment.compare_photos(&folder, progress)?;
+            experiment.compare_photos(folder.photos(&before.start)?, progress)?;
         }
         // A kill may have come between a task and the record.
         folder.write_record(&before.start)?;
@@ -153,16 +153,20 @@ impl Experiment {
         Ok((experiment, before))
     }
 
-    /// Whether all photos are those that the run began with, where it noted them.
-    fn compare_photos(&self, folder: &RunFolder, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<()> {
-        let (then, source) = (folder.photos()?, &self.recipe.data.source);
-        if then.is_empty() {
-            if source.info().photos && !source.info().in_memory {
-                tracing::warn!("this run has no list of its photos: only exemplars and test images are compared");
-            }
+    /// Whether all photos are good, and where the run noted those it began with, `then`, the very same.
+    fn compare_photos(&self, then: Option<PhotoDigests>, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<()> {
+        let source = &self.recipe.data.source;
+        if !source.info().photos || source.info().in_memory {
             return Ok(());
         }
-        Ok(then.check(&PhotoDigests::new(check_photos(source, progress).digests))?)
+        let QuickCheck { checkup, digests } = check_photos(source, progress);
+        match then {
+            Some(then) => Ok(then.check(&PhotoDigests::new(digests))?),
+            None => {
+                tracing::warn!("this run has no list of its photos: only exemplars and test images are compared");
+                DataError::try_from(checkup).map_or(Ok(()), |bad| Err(bad.into()))
+            }
+        }
     }
 
     /// Whether what the run has kept and was tested on, as the file at `path` lists it, has the same pixels as then.

@@ -117,7 +117,9 @@ fn frame(name: &str, run: &ReadRun, task: usize) -> Vec<(Aspect, Figure)> {
             (aspect, figure)
         })),
     }
-    figures.push((Aspect::Confusion, confusion::confusion(name, run, task)));
+    if run.run.tasks[task - 1].confusion.is_square() {
+        figures.push((Aspect::Confusion, confusion::confusion(name, run, task)));
+    }
     figures.push((Aspect::Classes, classes::classes(name, run, task)));
     figures.extend(reliability::reliability(name, run, task).map(|figure| (Aspect::Reliability, figure)));
     figures

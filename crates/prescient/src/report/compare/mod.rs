@@ -122,8 +122,8 @@ fn row(measure: Measure, base: &Group, model: &Group, notes: &mut Vec<String>) -
             Some(found) => found,
             None => {
                 note(format!(
-                    "{}: with one seed, runs are compared image by image, which needs the same order of classes in both: give them the \
-                     same `scenario.order`, such as `file order.txt`, or more seeds",
+                    "{}: with one seed, runs are compared image by image, which needs the same tasks in both: give them the same \
+                     `scenario.split` and the same `scenario.order`, such as `file order.txt`, or more seeds",
                     model.name
                 ));
                 return None;

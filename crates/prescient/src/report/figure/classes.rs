@@ -47,7 +47,14 @@ pub(in crate::report) fn classes(name: &str, run: &ReadRun, task: usize) -> Figu
     Figure {
         name: format!("{}-task-{task}-classes", file_name(name)),
         title: format!("Classes after task {task}"),
-        about: "Right answers on the test images of each class, all classes competing, in order of arrival.".to_owned(),
+        about: format!(
+            "Right answers on the test images of each class, all classes competing, in order of arrival.{}",
+            if confusion.is_square() {
+                ""
+            } else {
+                " Who is taken for whom is not drawn: there are more than 1,000 classes."
+            }
+        ),
         alt: alt(run, task),
         table,
         svg,

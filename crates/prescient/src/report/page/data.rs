@@ -63,7 +63,7 @@ fn of_run<'a>(kind: &'a str, run: &'a ReadRun, drawn: bool) -> RunData<'a> {
         let metrics = METRICS.iter().filter_map(|metric| Some((metric.name(), metric.value(&run.run, task)?)));
         TaskData {
             metrics: metrics.collect(),
-            confusion: drawn.then(|| judged.confusion.dense()),
+            confusion: (drawn && judged.confusion.is_square()).then(|| judged.confusion.dense()),
             points: images.map(point).collect(),
             borders: [judged.present.range().start, judged.present.range().end],
         }
