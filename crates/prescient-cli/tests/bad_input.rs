@@ -417,8 +417,11 @@ fn a_photo_that_is_replaced_before_a_run_goes_on() {
     place.write("photos/attributes.csv", table);
     let moved = [&resume[..], &["--set", "data.path=elsewhere"]].concat();
     std::fs::remove_file(&list).unwrap();
+    place.refuses(&moved, &["run/photos.json", "is not as the run wrote it"]);
     // Whoever wants to, goes on all the same; what was kept and what is tested on is compared in any case.
-    let without = [&moved[..], &["--stop-after", "1"]].concat();
+    let begun = [&first[..3], &["unchecked"], &first[4..], &["--set", "data.path=elsewhere", "--no-check"]].concat();
+    assert_eq!(run(&begun).0, Some(0));
+    let without = ["run", "--resume", "unchecked", "--device", "cpu", "--stop-after", "1"];
     assert!(run(&without).1.contains("no list of its photos: only exemplars and test images are compared"));
     std::fs::write(&list, &noted).unwrap();
     common::patch(20, 16, [9, 99, 199]).write_png(&place.path("elsewhere/train/cat/1.png")).unwrap();
