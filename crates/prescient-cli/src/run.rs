@@ -92,8 +92,9 @@ impl Run {
                 let checked = |_: usize, of: usize| count(&bar, of);
                 let check: Option<&(dyn Fn(usize, usize) + Sync)> = if self.no_check { None } else { Some(&checked) };
                 let again = Again { sets: &self.sets, stop_after: self.stop_after(), check };
-                let done = Experiment::resume_among(processes, folder, again, device, &mut progress);
-                (done, folder.clone())
+                // It may have been found under the name that it had while it was unfinished.
+                let out = RunFolder::to_go_on(folder).map_or_else(|_| folder.clone(), |run| run.path().to_owned());
+                (Experiment::resume_among(processes, folder, again, device, &mut progress), out)
             }
             None => {
                 let (recipe, path) = self.recipe()?;
