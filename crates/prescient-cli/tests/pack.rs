@@ -88,7 +88,10 @@ fn a_run_on_the_pack_gives_the_same_record() {
     assert_eq!(rest(&one), rest(&other), "another record");
     let start = |lines: &[String]| -> serde_json::Value {
         let mut start: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
-        start.as_object_mut().unwrap().remove("recipe");
+        let fields = start.as_object_mut().unwrap();
+        fields.remove("recipe");
+        // The digests of photos that lie in files of their own.
+        fields.remove("photos");
         start
     };
     assert_eq!(start(&one), start(&other), "another dataset");
