@@ -323,3 +323,13 @@ fn faults_of_xlsa17s_files_are_told() {
     fs::remove_file(folder.path().join("att_splits.mat")).expect("our file");
     assert!(says().starts_with("`att_splits.mat`: No such file"), "{}", says());
 }
+
+/// As a damaged `.mat` may declare them.
+#[test]
+fn rows_of_no_numbers_are_refused() {
+    let (names, values) = (super::table::Names::Side("train"), super::table::Values::InMemory(Vec::new()));
+    let classes = vec!["ant".to_owned(); 2];
+    let table = super::table::Table::new(Path::new("res101.mat"), names, [2, 0], values, classes);
+    let error = table.err().expect("no table").to_string();
+    assert!(error.ends_with("expected rows of numbers, found 2 rows of 0"), "{error}");
+}
